@@ -11,7 +11,11 @@ import { timeFromMs } from './model/time.ts'
 import type { DemoCommandOptions } from './ops/cli/commands/context.ts'
 import { runCli } from './ops/cli/program.ts'
 
-/** Runs the program. @param clock measures all waiting. @returns its exit code. */
+/**
+ * Runs the command in `host.argv`.
+ * @param clock used for all times and waiting.
+ * @returns the exit code.
+ */
 export function main(host: Host, clock: Clock = systemClock): Promise<number> {
   const { version } = packageJson
   return runCli({
@@ -26,7 +30,7 @@ export function main(host: Host, clock: Clock = systemClock): Promise<number> {
   })
 }
 
-/** Loads the services only for the commands that serve. */
+/** Runs `serve`. Imports the services only here, because other commands don't need them. */
 async function serve(load: () => Promise<Config>, role: ServeRole, host: Host, clock: Clock): Promise<void> {
   const { startServing } = await import('./app/serving.ts')
   let serving: Serving
@@ -34,11 +38,11 @@ async function serve(load: () => Promise<Config>, role: ServeRole, host: Host, c
     serving = await startServing(load, { role, pretty: host.stdout.isTTY, env: host.env, signal: host.signal, overrides: { clock } })
   } catch (error) {
     if (!host.signal.aborted || error !== host.signal.reason) throw error
-    // A stop during startup isn't an error.
+    // A signal during startup stops the process normally, without an error.
     host.stderr.write('stopped before it was ready\n')
     return
   }
-  // Handles a SIGHUP during startup, which may concern files that were already read.
+  // If SIGHUP arrived during startup, this reloads immediately. Startup may have read the settings before they changed.
   host.onReload(() => void serving.reload())
   host.onCrash((error) => serving.log.fatal({ err: error }, `submission-mirror stopped because of an internal error: ${messageOf(error)}`))
   try {
@@ -48,7 +52,7 @@ async function serve(load: () => Promise<Config>, role: ServeRole, host: Host, c
   }
 }
 
-/** Loads the emulator only for this command. */
+/** Runs `sandbox`. Imports the emulator only here. */
 async function sandbox(given: Readonly<Record<string, unknown>>, host: Host, clock: Clock): Promise<void> {
   const { sandboxCommandSchema, runSandbox } = await import('./sandbox/command.ts')
   const options = sandboxCommandSchema.safeParse(given)
@@ -63,7 +67,10 @@ async function sandbox(given: Readonly<Record<string, unknown>>, host: Host, clo
   await runSandbox(options.data, { log, clock, signal, print: (line) => stdout.write(`${line}\n`) })
 }
 
-/** Loads the demo only for this command. @returns whether service, mirror and AMS agree at the end. */
+/**
+ * Runs `demo`. Imports the demo only here.
+ * @returns whether the service, the mirror, and the AMS agree at the end.
+ */
 async function demo({ folder, hold }: DemoCommandOptions, host: Host, clock: Clock): Promise<boolean> {
   const [{ runDemo }, { makeDemoFolder }] = await Promise.all([import('./demo/demo.ts'), import('./demo/folder.ts')])
   const stamp = timeFromMs(clock.now()).slice(0, 19).replace(/\D/g, '')

@@ -3,7 +3,7 @@ import { basename, delimiter, dirname, join, relative, resolve } from 'node:path
 import { isatty } from 'node:tty'
 import type { Host, Output } from './base/host.ts'
 
-/** On an older Node the database driver crashes the process, so the version is checked before anything else is loaded. */
+/** The database driver crashes on an older Node. The version is therefore checked before other modules load. */
 const OLDEST_NODE = 24
 const LINGER_MS = 500
 const NO_COLOR = '--no-color'
@@ -28,19 +28,19 @@ for (const event of ['uncaughtException', 'unhandledRejection'] as const) {
   })
 }
 
-/** Whether standard output couldn't be written, for example because the disk is full. The command still completes. */
+/** Whether a write to standard output failed, for example because the disk is full. The command still completes. */
 let outputFailed = false
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  // A reader such as `head` or a closed terminal may stop early. That's not an error.
+  // `head` and a closed terminal stop reading early. This isn't an error.
   if (outputFailed || error.code === 'EPIPE' || error.code === 'EIO') return
   outputFailed = true
   process.exitCode ||= 1
   process.stderr.write(`the output cannot be written (${error.message}): free space where it is written; the command continues\n`)
 })
-// If stderr fails, only the exit code is left.
+// Ignores failed writes to stderr. The exit code still reports the result.
 process.stderr.on('error', () => {})
 
-// Mirrored data is personal, so other users can't read files written here.
+// Mirrored data is personal. Files that this process creates aren't readable by other users.
 process.umask(0o027)
 
 const words = process.argv.slice(2).filter((word) => word !== NO_COLOR)
@@ -57,13 +57,13 @@ let reload = () => {
   reloadRequestedEarly = true
 }
 process.on('SIGHUP', (signal) => {
-  // A closed terminal also sends SIGHUP. Only `serve` can reload, so otherwise SIGHUP means stop.
+  // A closed terminal also sends SIGHUP, and means stop. Only `serve` can reload, so other commands stop too.
   const closed = process.stdout.isTTY === true && !isatty(1)
   if (closed || words[0] !== 'serve') stop(signal)
   else reload()
 })
 
-// Libraries read this variable too.
+// Libraries also read NO_COLOR.
 if (process.argv.includes(NO_COLOR)) process.env['NO_COLOR'] = '1'
 
 const outputOf = (stream: NodeJS.WriteStream): Output => ({
@@ -73,7 +73,10 @@ const outputOf = (stream: NodeJS.WriteStream): Output => ({
   columns: stream.columns,
 })
 
-/** The command that starts this program. The image and docker/compose.yaml set it in a variable. */
+/**
+ * @returns the command that a person types to start this program. The image and docker/compose.yaml set it in
+ * SUBMISSION_MIRROR_COMMAND.
+ */
 function ownCommand(): string {
   const { SUBMISSION_MIRROR_COMMAND: command, PATH = '' } = process.env
   if (command) return command
@@ -84,7 +87,7 @@ function ownCommand(): string {
   if (installed && isInside && inside === join('node_modules', '.bin', 'submission-mirror')) return 'npx submission-mirror'
   if (installed && PATH.split(delimiter).includes(dirname(script))) return 'submission-mirror'
   if (installed) return script
-  // In a clone, npm provides the right Node version.
+  // In a clone, `npx node` runs the Node version that npm installed.
   if (inside === join('src', 'main.ts')) return `npx node ${inside}`
   return `${process.execPath} ${isInside ? inside : script}`
 }
@@ -92,7 +95,7 @@ function ownCommand(): string {
 const host: Host = {
   argv: words,
   env: process.env,
-  // Opened only when read: an open stdin keeps the process alive.
+  // A getter, because an opened stdin keeps the process alive.
   get stdin() {
     return process.stdin
   },
@@ -113,5 +116,5 @@ const host: Host = {
 const { main } = await import('./app.ts')
 const code = await main(host)
 process.exitCode = outputFailed ? code || 1 : code
-// Don't wait for open handles, such as a connection to an unresponsive database.
+// Exits even if handles are open, such as a connection to an unresponsive database.
 setTimeout(() => process.exit(), LINGER_MS).unref()

@@ -3,7 +3,7 @@ import { sameSettings } from '../config/same-settings.ts'
 import { createAccountClient, type UpstreamParts } from '../upstream/account-client.ts'
 import type { UpstreamClient } from '../upstream/client.ts'
 
-/** Settings that an account's client depends on: all but the webhook secrets, which only the receiver uses. */
+/** @returns the settings that the account's client uses. Leaves out webhook secrets: only the receiver uses them. */
 export function upstreamSettings({ webhookSecrets: _, ...ours }: AccountConfig, { upstream }: Config): readonly unknown[] {
   return [ours, upstream]
 }
@@ -13,17 +13,17 @@ interface Used {
   readonly client: UpstreamClient
 }
 
-/** Clients for new settings that aren't in force yet. */
+/** Clients created for new settings, before the new settings are in force. */
 export interface ClientChange {
-  /** By account name. */
+  /** Key: account name. */
   readonly clients: ReadonlyMap<string, UpstreamClient>
-  /** Call when the new settings are in force. Closes clients that only the old settings used. */
+  /** Call this when the new settings are in force. Closes clients that only the old settings used. */
   keep(): Promise<void>
-  /** Call when the old settings stay in force. Closes clients that only the new settings use. */
+  /** Call this if the old settings stay in force. Closes clients that only the new settings use. */
   discard(): Promise<void>
 }
 
-/** One client per account, replaced when the account's settings change. */
+/** Holds one client per account. Replaces a client when its account's settings change. */
 export class UpstreamClients {
   readonly #parts: UpstreamParts
   #used: ReadonlyMap<string, Used> = new Map()
@@ -32,7 +32,7 @@ export class UpstreamClients {
     this.#parts = parts
   }
 
-  /** Creates missing clients. A client connects on first use. */
+  /** Creates clients for new accounts and changed settings. A client connects on its first request. */
   prepare(config: Config): ClientChange {
     const before = this.#used
     const wanted = new Map(config.accounts.map((account) => [account.name, this.#usedFor(account, config)]))

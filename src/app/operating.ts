@@ -21,15 +21,15 @@ import { groupOf, type ServiceGroup } from './service-groups.ts'
 
 export interface BackgroundParts extends ServiceParts {
   readonly config: Config
-  /** Receives the body of each settled delivery. */
+  /** Receives the JSON of each settled delivery, to detect API changes. */
   readonly apiChanges?: ApiChangeWatch
-  /** By account name. */
+  /** Key: account name. */
   readonly clients: ReadonlyMap<string, UpstreamClient>
 }
 
 /**
- * Background services: alarms, reconciliation, retention, discovery. They are created but not started. `lazily` loads cron and JSONata, to
- * keep startup fast. Replacing an account's client replaces all groups.
+ * @returns the groups of background services, such as alarms, reconciliation, retention, and discovery. Nothing is
+ * started yet. Each group restarts when the client settings of an account change.
  */
 export function operatingGroups(parts: BackgroundParts, clocks: ClockJudge = new ClockWatch(parts)): ServiceGroup[] {
   const { config } = parts
@@ -107,14 +107,14 @@ function alarming({ config, clients, ...common }: BackgroundParts, clocks: Clock
   const watch = new AlarmWatch({ ...common, showFix, config, clients, clocks, senders })
   const { destinations, operators, poll, webhooks, reconcile, backup, cronTimezone, documents } = config
   const watched = groupOf(watch, [destinations, operators, poll, webhooks, reconcile, backup, cronTimezone, documents])
-  // One notifier per recipient, so that a slow recipient doesn't delay the others.
+  // Each recipient has its own notifier. A slow recipient then doesn't delay the others.
   const notifiers = config.operators.map((operator) =>
     groupOf(new Notifier({ ...common, senders: new Senders([operator], { clock, proxy }) }), [operator]),
   )
   return [watched, ...notifiers]
 }
 
-/** Loads a service's code on its first run. */
+/** Creates a service that loads its code on its first run. This keeps startup fast. */
 function lazily(name: string, load: () => Promise<Service>): Service {
   let service: Service | null = null
   return {

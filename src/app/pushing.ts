@@ -19,7 +19,7 @@ export interface PushingParts extends ServiceParts {
   readonly clocks: ClockJudge
 }
 
-/** Shared by all destinations: fan-out (change log -> outbox) and the signal that wakes senders. */
+/** @returns the services for all destinations: fan-out (change log to outboxes), and the signal that wakes senders. */
 export function makeFanOut({ config, db, log, senders, clocks }: PushingParts): GroupServices {
   const isClockTrusted = async () => (await clocks.judge()).isTrusted
   const { services, close } = createFanOuts({ db, log, destinations: config.destinations, isClockTrusted })
@@ -46,7 +46,7 @@ export function makeSender({ config, senders, ...common }: PushingParts, destina
   }
 }
 
-/** An expired certificate only warns: queued changes go out when the file is replaced. */
+/** Warns if the client certificate is expired or can't be used. Queued changes are sent after the file is replaced. */
 function warnAboutCertificate(destination: DestinationConfig, { clock, log }: Pick<PushingParts, 'clock' | 'log'>): void {
   const files = 'tls' in destination ? destination.tls : null
   const warning = files === null ? null : tlsWarning(files, clock.now())

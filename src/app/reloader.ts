@@ -11,7 +11,7 @@ export interface ReloaderOptions {
   readonly load: () => Promise<Config>
   /** The settings in force. */
   readonly current: () => Config
-  /** Applies new settings. If it throws, the old settings stay in force. */
+  /** Applies new settings. If `apply` throws, the old settings stay in force. */
   readonly apply: (config: Config) => Promise<void>
   readonly secrets: KnownSecrets
   readonly log: Log
@@ -21,8 +21,8 @@ export interface ReloaderOptions {
 const STOPPING = ['the process is stopping, so the settings were not reloaded. The next start reads them.']
 
 /**
- * Reloads the settings of a running process (trap 37). If any setting is invalid, nothing changes. Reloads run one after another. Requests
- * that arrive while a reload is queued share its result.
+ * Reloads the settings of a running process (trap 37). If any setting is invalid, nothing changes. Reloads run one at a
+ * time. Requests that arrive while a reload is queued share its result.
  */
 export class Reloader {
   readonly #o: ReloaderOptions
@@ -34,7 +34,7 @@ export class Reloader {
     this.#o = options
   }
 
-  /** Never rejects. */
+  /** @returns what changed, or the problems. Never rejects. */
   reload(): Promise<ReloadResult> {
     if (this.#waiting !== null) return this.#waiting
     const turn = this.#last.then(() => {
@@ -46,7 +46,7 @@ export class Reloader {
     return turn
   }
 
-  /** Rejects reloads from now on. A reload in progress makes no further change. */
+  /** Refuses reloads from now on. A reload that is still reading the settings applies nothing. */
   close(): void {
     this.#closed = true
   }
@@ -56,7 +56,7 @@ export class Reloader {
     let change: SettingsChange
     try {
       const wanted = await this.#o.load()
-      // Add secrets before anything logs them.
+      // Register the new secrets before anything logs them, so that the log masks them.
       this.#o.secrets.add(secretValues(wanted), wanted.taxIdFields)
       if (this.#closed) return this.#report({ problems: STOPPING })
       const { warnings } = this.#o.current()

@@ -8,7 +8,10 @@ import { probeNow } from '../store/outbox/suspensions.ts'
 import { listAccounts, retryAccountNow } from '../store/reads/accounts.ts'
 import { accessOf } from '../upstream/account-client.ts'
 
-/** Retries rejected accounts and destinations whose settings have changed since. Failures are only logged. */
+/**
+ * Retries accounts and destinations that were rejected under other settings than the current ones. Failures are only
+ * logged.
+ */
 export async function retryChanged(db: Db, { accounts, destinations }: Config, log: Log): Promise<void> {
   const changed = async (settings: unknown, refusedWith: string | null) =>
     settings !== undefined && refusedWith !== null && !(await hasFingerprint(settings, refusedWith))

@@ -42,15 +42,15 @@ export interface RunningParts extends Pick<ServiceParts, 'db' | 'clock' | 'log'>
   readonly load: () => Promise<Config>
   readonly role: ServeRole
   readonly secrets: KnownSecrets
-  /** Receives metrics and traces; null if no collector is configured. */
+  /** Receives metrics and traces. Null if no collector is configured. */
   readonly telemetry: Telemetry | null
-  /** Resources to close at the end, last opened first. */
+  /** Resources to close when the process stops. The last opened is closed first. */
   readonly closing: AsyncDisposableStack
 }
 
 /**
- * On SQLite the worker and the receiver share one thread. While deliveries arrive, the worker pauses after each batch for
- * `REST_SHARE` times the duration of the batch, so that senders get quick answers.
+ * On SQLite, the worker and the receiver share one thread. While deliveries arrive, the worker pauses after each batch
+ * for `REST_SHARE` times the duration of the batch. The pause lets the receiver answer quickly.
  */
 const REST_SHARE = 5
 const MOST_REST_MS = 120
@@ -117,7 +117,7 @@ export class Running {
     this.#groups = new ServiceGroups({ clock, log, graceMs, onFailure: (error) => this.#failure.reject(error) })
     const apply = (config: Config) => this.#apply(config)
     this.#reloader = new Reloader({ load, current: () => this.#config, apply, secrets, log, observer })
-    // A failure while nothing awaits `failed` must not count as an unhandled rejection.
+    // Prevents an unhandled rejection if the process fails while nothing awaits `failed`.
     this.#failure.promise.catch(() => undefined)
   }
 
@@ -168,7 +168,7 @@ export class Running {
     return await signalledReload(db, log, () => this.#reload())
   }
 
-  /** Waits for startup to finish: the ops server accepts reloads earlier. Never rejects. */
+  /** Waits until startup is finished, because the ops server accepts reload requests earlier. Never rejects. */
   async #reload(): Promise<ReloadResult> {
     await this.#started.promise
     return await this.#reloader.reload()
@@ -196,7 +196,7 @@ export class Running {
     log.info('stopped')
   }
 
-  /** Steps that can fail come first, while the old settings are still in force. */
+  /** Applies new settings. `#prepare` runs first: if `#prepare` fails, the old settings stay in force. */
   async #apply(config: Config): Promise<void> {
     const { db, log } = this.#p
     const clients = this.#clients.prepare(config)
@@ -204,7 +204,7 @@ export class Running {
     this.#config = config
     log.level = config.log.level
     db.protection.use(protectionSettings(config))
-    // New clients need the current pauses.
+    // Gives the new clients the pauses that the service requested earlier.
     await this.#pauses.exchange(clients.clients)
     await this.#groups.change(change)
     await clients.keep()
@@ -212,7 +212,10 @@ export class Running {
     await retryChanged(db, config, log)
   }
 
-  /** @throws if the settings can't be used; then nothing has changed. */
+  /**
+   * Creates groups and clients for new settings.
+   * @throws if the settings can't be used. The new groups and clients are closed then.
+   */
   async #prepare(config: Config, clients: ClientChange): Promise<GroupChange> {
     let change: GroupChange | null = null
     try {

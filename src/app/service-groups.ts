@@ -7,11 +7,11 @@ import { sameSettings } from '../config/same-settings.ts'
 import type { ProcessCounts } from '../store/upkeep/processes.ts'
 
 export interface ServiceGroup {
-  /** Unique. */
+  /** Unique name. */
   readonly name: string
   /** Settings that the group uses. A reload restarts the group only if one of them changes. */
   readonly settings: readonly unknown[]
-  /** Stop this group before the receiver: its requests in flight may need the full grace period. */
+  /** Whether to stop this group before the receiver, because its requests in flight may need the full grace period. */
   readonly endsFirst?: boolean
   /** Creates the services without starting them. */
   make(): Promise<GroupServices>
@@ -21,7 +21,7 @@ export interface GroupServices {
   readonly services: readonly Service[]
   /** Runs just before the services start. */
   onStart?(): void
-  /** Receives the number of processes that share the rate limit, including this one. */
+  /** Receives how many processes read and how many push, including this one. They share the rate limits. */
   shareAmong?(sharing: ProcessCounts): void
   /** Aborts work in flight and releases resources, even if the services never started. */
   close?(): Promise<void>
@@ -37,7 +37,7 @@ export interface ServiceGroupsOptions {
   readonly log: Log
   /** Time for a group to finish work in flight, in ms. */
   readonly graceMs: () => number
-  /** Runs when a service fails in a way that the process can't survive. */
+  /** Runs when a service fails with a FatalError. Other failures only restart the service. */
   readonly onFailure: (error: unknown) => void
 }
 
@@ -59,7 +59,7 @@ export class ServiceGroups {
   }
 
   /**
-   * Creates new and changed groups without starting or stopping any.
+   * Creates the services of new and changed groups. Doesn't start or stop anything.
    * @throws errors of `make`, after closing the groups created so far.
    */
   async prepare(groups: readonly ServiceGroup[]): Promise<GroupChange> {
@@ -78,7 +78,7 @@ export class ServiceGroups {
     return { added: made, leaving }
   }
 
-  /** Stops the leaving groups together, then starts the new ones. */
+  /** Stops the leaving groups in parallel, then starts the added groups. */
   async change({ added: made, leaving }: GroupChange): Promise<void> {
     await Promise.all(leaving.map((name) => this.#end(name)))
     if (this.#stopping) return await closeAll(made.values())
@@ -95,7 +95,7 @@ export class ServiceGroups {
     for (const { made } of this.#running.values()) made.shareAmong?.(sharing)
   }
 
-  /** Starts no more groups. Asks groups with `endsFirst`, or all groups, to finish work in flight. */
+  /** Prevents new groups from starting. Asks groups with `endsFirst`, or all groups, to finish work in flight. */
   stop(which: 'first' | 'all'): void {
     this.#stopping = true
     for (const { group, stopping } of this.#running.values()) if (which === 'all' || group.endsFirst) stopping.abort()
@@ -134,13 +134,16 @@ export class ServiceGroups {
         { group: name },
         `${name} did not finish its work within SHUTDOWN_GRACE (${graceMs() / 1000} s) and was aborted; the work will be repeated later`,
       )
-    // Aborted work may still use these resources briefly; the new group doesn't.
+    // Aborted work may use the old resources for a short time. The new group has its own resources.
     await running.made.close?.().catch((error: unknown) => log.warn({ group: name, err: error }, messageOf(error)))
     this.#running.delete(name)
   }
 }
 
-/** A group with one service. @param settings used by the service; if empty, no reload replaces it. */
+/**
+ * Makes a group with one service.
+ * @param settings that the service uses. If empty, a reload never replaces the service.
+ */
 export function groupOf(service: Service, settings: readonly unknown[] = []): ServiceGroup {
   return { name: service.name, settings, make: async () => ({ services: [service] }) }
 }

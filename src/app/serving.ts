@@ -30,9 +30,9 @@ interface ServeOverrides {
 
 export interface ServeOptions {
   readonly role: ServeRole
-  /** Writes readable log lines instead of JSON. */
+  /** Writes log lines as text for people instead of JSON. */
   readonly pretty?: boolean
-  /** Environment with OpenTelemetry variables. Default: empty. */
+  /** Environment variables for OpenTelemetry. Default: none. */
   readonly env?: Readonly<Record<string, string | undefined>>
   /** Aborts startup when the process is stopping. */
   readonly signal?: AbortSignal
@@ -45,9 +45,11 @@ export interface Serving {
   /** `http://host:port` of the ops server. */
   readonly ops: string
   readonly log: Log
-  /** Rejects when the process can't continue. */
+  /** Rejects when the process must stop because of an error. */
   readonly failed: Promise<never>
-  /** Reloads the settings after SIGHUP. Never rejects: problems are returned and logged, and the old settings stay. */
+  /**
+   * Reloads the settings, as after SIGHUP. Never rejects: problems are logged and returned, and the old settings stay.
+   */
   reload(): Promise<ReloadResult>
   /** Rejects new deliveries, finishes work in flight within `SHUTDOWN_GRACE`, and closes everything. */
   stop(): Promise<void>
@@ -65,15 +67,19 @@ function locationOf(database: Config['database']): string {
 
 function consoleText({ ops: { tokens, oidc, publicUrl } }: Config, origin: string): string {
   if (tokens.length === 0 && oidc === null) return 'the console is disabled; set OPS_TOKENS to enable it'
-  // Browsers can't open the address of all interfaces.
+  // Browsers can't open `0.0.0.0` or `[::]`.
   return `the console is at ${publicUrl ?? origin.replace(/\/\/(?:0\.0\.0\.0|\[::\])/, '//localhost')}/console/`
 }
 
 /**
- * Starts `serve`. The receiver listens once the database is ready; the start never waits for the service.
+ * Starts `serve`. The receiver accepts deliveries when the database is ready. Startup doesn't wait for the service.
  * @param load reads and checks the settings, at the start and at each reload.
- * @throws UsageError from `load`; BusyError if another serve uses the SQLite file; FatalError if the database or its schema can't be used;
- * TransientError if the database is unavailable; Node's error if a port is taken; the reason of `options.signal` if it aborts the start.
+ * @throws UsageError for invalid settings, from `load`.
+ * @throws BusyError if another `serve` uses the SQLite file.
+ * @throws FatalError if the database or its schema can't be used.
+ * @throws TransientError if the database is unavailable.
+ * @throws Node's error if a port is taken.
+ * @throws the reason of `options.signal` if it aborts the start.
  */
 export async function startServing(load: () => Promise<Config>, options: ServeOptions): Promise<Serving> {
   const startedAt = performance.now()
@@ -114,15 +120,15 @@ export async function startServing(load: () => Promise<Config>, options: ServeOp
     } else await checkSchema(db)
     if (await isUnfinishedCopy(db.read)) throw new FatalError(UNFINISHED_COPY)
     if (config.protect.mode === 'keep') log.warn(KEEPING)
-    // Not fatal: deliveries can be stored until an operator repairs the database.
+    // Not fatal: the receiver can store deliveries until an operator repairs the database.
     const missing = await missingParts(db.read)
     if (missing.length > 0) log.error({ missing }, `the database is incomplete: ${missingText(missing)}`)
     for (const statement of await missingIndexes(db.read)) log.error({ statement }, missingIndexText(statement))
     for (const end of await repairEnds(db)) log.warn({ ...end }, `${wrongEndText(end)}; corrected, and the numbering continues`)
-    // Run before changes are applied: after a restore, `seq` numbers would be reused.
+    // Must run before changes are applied. Otherwise, a restored database would use `seq` numbers again.
     const epoch = await checkLogEpoch(db)
     if (epoch !== null) log.warn({ ...epoch }, newEpochText(epoch))
-    // Run before changes are applied, so that a new destination misses none.
+    // Must run before changes are applied. Otherwise, a new destination would miss the first changes.
     await registerNames(db, config)
     await endLapsedSessions(db, config, log)
     const running = new Running({ config, load, role, clock, log, secrets, db, telemetry, closing })

@@ -1,7 +1,7 @@
 import type { AccountConfig, Config, DestinationConfig } from '../config/config.ts'
 import { sameSettings } from '../config/same-settings.ts'
 
-/** Settings of resources that stay open while the process runs; changing them needs a restart. */
+/** Settings of resources that stay open while the process runs. Changing these settings needs a restart. */
 const FIXED: readonly { readonly name: string; readonly of: (config: Config) => unknown }[] = [
   { name: 'DATABASE_URL', of: ({ database }) => (database.kind === 'sqlite' ? database.path : database.url) },
   { name: 'DATABASE_SCHEMA', of: ({ database }) => (database.kind === 'sqlite' ? null : database.schema) },
@@ -18,13 +18,13 @@ const FIXED: readonly { readonly name: string; readonly of: (config: Config) => 
   { name: 'documents.s3', of: ({ documents }) => documents.s3 },
 ]
 
-/** @returns null if equal to DATABASE_URL, which is compared separately. */
+/** @returns the listen URL; null if it equals DATABASE_URL. `FIXED` compares DATABASE_URL separately. */
 function ownListenUrl({ url, listenUrl }: Extract<Config['database'], { kind: 'postgres' }>): string | null {
   return listenUrl.reveal() === url.reveal() ? null : listenUrl.reveal()
 }
 
 export interface SettingsChange {
-  /** The new settings, with the old values of those that need a restart. */
+  /** The new settings. Settings that need a restart keep their old values. */
   readonly config: Config
   /** One sentence per change. */
   readonly applied: readonly string[]

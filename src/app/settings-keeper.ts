@@ -16,7 +16,9 @@ export interface ProcessSettingsOptions {
   readonly reload: () => Promise<ReloadResult>
 }
 
-/** Publishes the settings of this process for commands, and reloads them on request. */
+/**
+ * Stores fingerprints of this process's settings for commands. Reloads the settings when a command requests a reload.
+ */
 export class ProcessSettingsKeeper implements Service {
   readonly name = 'process-settings'
   readonly #o: ProcessSettingsOptions

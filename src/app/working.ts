@@ -13,7 +13,10 @@ import { type BackgroundParts, operatingGroups } from './operating.ts'
 import { groupOf, type ServiceGroup } from './service-groups.ts'
 
 export interface WorkingParts extends BackgroundParts {
-  /** Pause of the worker after a batch that took `processedMs`, in ms. */
+  /**
+   * @param processedMs duration of the last batch.
+   * @returns how long the worker pauses now, in ms.
+   */
   readonly restMs: (processedMs: number) => number
   /** Running senders of all destinations. */
   readonly senders: Set<Sender>
@@ -61,7 +64,7 @@ function accountGroup({ config, clients, ...common }: WorkingParts, account: Acc
   ]
 }
 
-/** No group if `DOCUMENTS` isn't `fetch`. */
+/** @returns no group unless `DOCUMENTS` is `fetch`. */
 function documentGroups(parts: WorkingParts): ServiceGroup[] {
   const { config } = parts
   if (config.documents.mode !== 'fetch') return []
@@ -74,7 +77,7 @@ function documentGroups(parts: WorkingParts): ServiceGroup[] {
   ]
 }
 
-/** Loads the push code only if a destination is configured. */
+/** @returns the fan-out and one sender per destination. Loads the push code only if a destination is configured. */
 function pushGroups(given: WorkingParts, clocks: ClockJudge): ServiceGroup[] {
   const parts = { ...given, clocks }
   const { config } = parts

@@ -21,13 +21,14 @@ function inOwnSubmission(observation: Observation): Observation {
 }
 
 /**
- * Applies observations of any kinds, in any order, to the session in memory. Protects tax ids first, so that only the protected form is compared
- * and written. @returns the number of outdated state observations.
+ * Applies observations of any kind, in any order, to the session in memory. Protects tax ids first: only the protected
+ * form is compared and written.
+ * @returns the number of outdated state observations.
  */
 export async function applyTo(session: ApplySession, given: readonly Observation[]): Promise<number> {
   const all = protectObservations(session.access.protection, given.map(inOwnSubmission))
   const tracked = await lockSubmissions(session, all)
-  // Skips observations of purged submissions. Facts without a submission are always applied.
+  // Skips observations of purged submissions. Observations without a submission are always applied.
   const isTracked = (observation: Observation) =>
     observation.submissionId === '' || tracked.has(`${observation.account} ${observation.submissionId}`)
   const observations = all.filter((observation) => isTracked(observation) || !session.notePurged(observation))
@@ -54,7 +55,10 @@ export async function applyTo(session: ApplySession, given: readonly Observation
   return stale
 }
 
-/** Sets `gone_at` of records that the service no longer shows, unless it is already set. Deletes nothing. */
+/**
+ * Sets `gone_at` of records that the service no longer shows. A record that is already gone keeps its time. Deletes
+ * nothing.
+ */
 async function applyAbsent(session: ApplySession, observation: AbsentObservation): Promise<void> {
   const place = { account: observation.account, submission_id: observation.submissionId }
   const events = observation.events.map((event_id) => ({ ...place, event_id }))
@@ -74,8 +78,9 @@ async function mark<R extends Row>(set: WorkingSet<R>, observation: AbsentObserv
 }
 
 /**
- * Recomputes values derived from a submission's records: the newest times, and lanes that no rail has named. These lanes take the state of
- * their newest event. Ignores gone records: a lane without other events is marked gone, or not created.
+ * Recomputes the values that come from a submission's records: the newest times, the insured, and the lanes that no
+ * rail has named. Such a lane takes the state of its newest event. Gone events don't count: a lane with no other event
+ * is marked gone, or not created.
  */
 export async function applyDerived(session: ApplySession, observation: DerivedObservation): Promise<void> {
   const place = { account: observation.account, submission_id: observation.submissionId }

@@ -18,27 +18,28 @@ export interface Applied {
   readonly inserted: number
   /** Number of rows added to the change log. */
   readonly changes: number
-  /** Number of outdated state observations: a later read was applied first. */
+  /** Number of outdated state observations. A later read was applied before them. */
   readonly stale: number
   /** The rows added to the change log. */
   readonly changed: readonly Change[]
-  /** Rows written because only their `raw` differed. The change log omits them. */
+  /** Rows in which only the column `raw` was written. The change log omits them. */
   readonly rawOnly: readonly Change[]
-  /** Purged submissions whose observations were skipped, each as `account submission_id`. */
+  /** Purged submissions whose observations were skipped. Each is the text `account submission_id`. */
   readonly purged: ReadonlySet<string>
 }
 
 /** The only way to apply observations to the mirror. */
 export interface ApplyTransaction {
   readonly tx: Tx
-  /** Applies observations of any kinds, in any order. May be called once per transaction. */
+  /** Applies observations of any kind, in any order. May be called once per transaction. */
   apply(observations: readonly Observation[]): Promise<Applied>
 }
 
 /**
- * Runs `work` in one transaction. `work` applies observations and settles the delivery or read that contained them. Rows, change log, and inbox
- * state or cursor commit together. @param name transaction name for `Db.write`. @throws errors of `Db.write` and `work`, after which
- * nothing is written.
+ * Runs `work` in one transaction. `work` applies observations, and settles the delivery or read that they came from.
+ * Rows, change log, and inbox state or cursor commit together (invariant 3).
+ * @param name transaction name for `Db.write`.
+ * @throws errors of `Db.write` and `work`. Nothing is written then.
  */
 export function inApplyTransaction<T>(
   db: Db,
@@ -114,7 +115,10 @@ function replayedIn(observations: readonly Observation[]): unknown[] {
   })
 }
 
-/** Measures the time from a record's `occurred_at` to its insertion. Skips history and replayed deliveries, whose records are old. */
+/**
+ * Measures the time from a record's `occurred_at` to its insertion. Skips history and replayed deliveries, because
+ * their records are old.
+ */
 function observeLag({ entity, operation, cause, after }: Change, observer: Observer, replayed: ReadonlySet<unknown>): void {
   if (operation !== 'insert' || cause === 'backfill' || (entity !== 'market_events' && entity !== 'thread_messages')) return
   if (replayed.has(after['event_id'] ?? after['message_id'])) return

@@ -5,8 +5,10 @@ import type { EventObservation, MessageObservation } from '../model/observations
 import type { ApplySession } from './session.ts'
 
 /**
- * Records how a record arrived: first by a feed, or by a webhook after a feed. A record with only a feed arrival is a lost webhook. @param
- * firstVia how the record was first seen. @param isNew whether this is the first time.
+ * Records that a feed brought a record before its webhook did, or that the webhook of such a record arrived later. A
+ * record without that later webhook counts as a lost webhook.
+ * @param firstVia how the record was first seen, such as `webhook` or `poll`.
+ * @param isNew whether this observation is the record's first.
  */
 export function noteArrival(
   session: ApplySession,
@@ -22,12 +24,12 @@ export function noteArrival(
   if (!news && !late) return
   const note = { account: observation.account, entity, submission_id: observation.submissionId, record_id: recordId }
   session.arrivals.push({ ...note, way: late ? 'webhook' : 'feed' })
-  // A first feed read doesn't count as a full re-read, although it reads everything.
+  // The first read of a feed reads everything, but doesn't count as a full re-read.
   if (news && observation.isFullRead && !observation.firstFeedRead && firstVia === 'poll')
     session.arrivals.push({ ...note, way: 'full_read' })
 }
 
-/** Records a conflict, with the stored and the rejected version. */
+/** Records a conflict: the service sent the same record with different content. Stores both versions. */
 export function noteConflict(
   session: ApplySession,
   observation: EventObservation | MessageObservation,
@@ -50,7 +52,10 @@ export function noteConflict(
   })
 }
 
-/** Fields whose change is a conflict, as text. Links and fields outside the spec may change. */
+/**
+ * @returns the fields that must not change, as JSON text. Links, and fields that the specification doesn't name, may
+ * change.
+ */
 function identityTextOf(observation: EventObservation | MessageObservation): string {
   if (observation.kind === 'event') return JSON.stringify(values(observation.event, identityOf(marketEvents)))
   const { message, attachments } = observation.message

@@ -15,7 +15,7 @@ import { ApplySession } from './session.ts'
 /** What applying observations would change. */
 export interface Differences {
   readonly changed: readonly Change[]
-  /** Rows in which only `raw` would change. */
+  /** Rows in which only the column `raw` would change. */
   readonly rawOnly: readonly Change[]
 }
 
@@ -24,8 +24,8 @@ export function differs(differences: Differences): boolean {
 }
 
 /**
- * Finds what applying one submission's observations would change. Uses the same code as applying, so that findings and repairs agree. Writes,
- * locks and counts nothing.
+ * Finds what applying one submission's observations would change. Uses the same code as applying, so that findings and
+ * repairs agree. Writes, locks, and counts nothing.
  */
 export async function compareObservations(
   reader: MirrorReading,
@@ -44,7 +44,7 @@ async function compared(reader: MirrorReading, observations: readonly Observatio
   return { changed: access.changed, rawOnly: session.rawOnly, written: access.written }
 }
 
-/** Applies observations in memory only, with the same result as in the mirror. */
+/** Applies observations in memory only. The result is the same as in the mirror. */
 export class DryRun {
   readonly #overlay: Overlay
 
@@ -100,7 +100,7 @@ class Reading implements MirrorReading {
   }
 }
 
-/** Reads the mirror, with stored rows replaced by rows changed in memory. */
+/** Reads the mirror. Returns rows changed in memory instead of their stored versions. */
 class Overlay extends Reading {
   readonly #rows = new Map<string, Map<string, Row>>()
 
@@ -110,7 +110,9 @@ class Overlay extends Reading {
     this.#rows.set(entity.table, rows)
   }
 
-  /** Returns only requested rows. With all changed rows, each page of a long feed would also return all earlier pages. */
+  /**
+   * Returns only requested rows. Otherwise, each page of a long feed would also return the rows of all earlier pages.
+   */
   override async load(entity: Entity, keys: readonly Row[]): Promise<readonly Row[]> {
     const rows = await super.load(entity, keys)
     const over = this.#rows.get(entity.table)
@@ -119,7 +121,7 @@ class Overlay extends Reading {
     return [...uncovered(entity, rows, over), ...asked]
   }
 
-  /** Adds all changed rows, because they all belong to this submission. */
+  /** Adds all rows changed in memory. All of them belong to this submission. */
   override async loadOfSubmission(entity: Entity, account: string, submissionId: string): Promise<readonly Row[]> {
     const rows = await super.loadOfSubmission(entity, account, submissionId)
     const over = this.#rows.get(entity.table)
@@ -138,7 +140,7 @@ function uncovered(entity: Entity, rows: readonly Row[], over: ReadonlyMap<strin
   return rows.filter((row) => !over.has(keyText(entity, row)))
 }
 
-/** Collects changes instead of writing them. */
+/** Collects changes in memory instead of writing them. */
 class Comparison extends Reading implements MirrorAccess {
   readonly changed: Change[] = []
   readonly written: { readonly entity: Entity; readonly row: Row }[] = []

@@ -8,7 +8,10 @@ import type { Protection } from '../model/protection/protection.ts'
 import { withoutGenerated } from './generated.ts'
 import { protectObservations } from './protect-observations.ts'
 
-/** Part of the hash: a new column changes all hashes, because a newer program reads more from the same answer. */
+/**
+ * Tables and their columns, as part of the hash. A new column changes every hash, so that each answer is applied again
+ * and fills the column.
+ */
 const TABLES = entities.map(({ table, columns }) => [table, Object.keys(columns)])
 
 const volatile: ReadonlyMap<string, ReadonlySet<string>> = new Map(
@@ -16,8 +19,9 @@ const volatile: ReadonlyMap<string, ReadonlySet<string>> = new Map(
 )
 
 /**
- * @returns a hash of a state read, without values that differ at every read. If hash and submission are unchanged, applying the read
- * changes nothing. Tax ids are hashed in protected form, so that the hash can't confirm guesses.
+ * @returns a hash of a state read. Values that differ at every read are left out. If a submission's hash is unchanged,
+ * applying the read changes nothing. Tax ids are hashed in protected form. Otherwise the hash could confirm a guessed
+ * tax id.
  */
 export function contentHash(protection: Protection, given: StateObservation): string {
   const [observation = given] = protectObservations(protection, [given])

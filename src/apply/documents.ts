@@ -9,15 +9,16 @@ import type { TimeText } from '../model/time.ts'
 import { parseUuid } from '../model/uuid.ts'
 import type { ApplySession } from './session.ts'
 
-/** Documents named by the observations of one submission. */
+/** Documents that the observations of one submission name. */
 interface Named extends SubmissionRef {
   readonly cause: Cause
   readonly keys: Set<string>
 }
 
 /**
- * Updates `documents` from the rows that name documents (see `documentsOf`). Covers submissions whose observations name a document without a row,
- * or change a row that names one. A reconcile run does this once at the end, by a `DerivedObservation`.
+ * Updates the table `documents` after the other tables. Covers each submission whose observations name a document
+ * without a row, or change a row that names documents (see `documentsOf`). Ignores observations of a reconcile run: the
+ * run recomputes documents once, at its end, by a `DerivedObservation`.
  */
 export async function applyDocuments(session: ApplySession, observations: readonly Observation[]): Promise<void> {
   if (!session.access.listsDocuments) return
@@ -43,12 +44,13 @@ export async function applyDocuments(session: ApplySession, observations: readon
   }
 }
 
-/** Keys of a submission's documents that may be outdated. */
+/** Keys of the documents to recompute, or `all` of a submission. */
 type Behind = 'all' | ReadonlySet<string>
 
 /**
- * Recomputes documents of one submission. Does nothing with `DOCUMENTS=off`. @param behind keys of the documents. Only their attachments
- * are loaded, because a long thread has many.
+ * Recomputes documents of one submission. Does nothing with `DOCUMENTS=off`.
+ * @param behind keys of the documents. Only attachments of these documents are loaded, because a long thread has many
+ * attachments.
  */
 export async function deriveDocuments(session: ApplySession, place: SubmissionRef, cause: Cause, behind: Behind = 'all'): Promise<void> {
   if (!session.access.listsDocuments) return
@@ -58,7 +60,7 @@ export async function deriveDocuments(session: ApplySession, place: SubmissionRe
   const ids = noted.filter((one) => one.submissionId === submissionId).map(({ id }) => id)
   const moved = new Set(noted.filter((one) => one.isStated && one.submissionId !== submissionId).map(({ id }) => id))
   const only = behind === 'all' ? undefined : { column: 'document_key', values: [...behind] }
-  // Without a submission, documents are known only by their ids.
+  // Documents without a submission are known only by their ids.
   const isAlone = submissionId === ''
   const sources: DocumentSources = {
     attachments: isAlone ? [] : await session.threadAttachments.loadSubmission(account, submissionId, only),
@@ -75,14 +77,14 @@ export async function deriveDocuments(session: ApplySession, place: SubmissionRe
   noteShared(session, place, known)
   const rows = documentRows(place, sources, [...own, ...known], session.now, behind)
   for (const row of rows) {
-    // A new link allows another attempt to fetch a failed document.
+    // A document without a stored file is fetched again if it gets a new link.
     if (!hasValue(row.stored_at) && hasOtherLink(set.get(row), row)) session.newLinks.push({ account, document_key: row.document_key })
     set.put(row, cause)
   }
   for (const { document_key, gone_at } of rows) if (gone_at !== null) await passOn(session, place, document_key, cause)
 }
 
-/** Records both submissions if one names a document of the other. */
+/** Records both submissions if one of them names a document that belongs to the other. */
 function noteShared(session: ApplySession, { account, submissionId }: SubmissionRef, rows: readonly DocumentRow[]): void {
   for (const { document_key: documentKey, submission_id: owner, gone_at } of rows) {
     if (owner === null || owner === submissionId || submissionId === '' || hasValue(gone_at)) continue
@@ -90,7 +92,10 @@ function noteShared(session: ApplySession, { account, submissionId }: Submission
   }
 }
 
-/** Reassigns a document that its submission no longer names, to the lowest id of the submissions that name it. */
+/**
+ * Called when a submission no longer names a document. The document then belongs to the lowest submission id that still
+ * names it.
+ */
 async function passOn(session: ApplySession, { account, submissionId }: SubmissionRef, documentKey: string, cause: Cause): Promise<void> {
   const noted = session.sharedDocuments.filter((one) => one.account === account && one.documentKey === documentKey)
   const sharers = new Set([...noted.map((one) => one.submissionId), ...(await session.access.sharersOf(account, documentKey))])
@@ -99,8 +104,9 @@ async function passOn(session: ApplySession, { account, submissionId }: Submissi
 }
 
 /**
- * @returns the expected document rows of a submission. @param stored the submission's rows, and other submissions' rows with the same keys.
- * @param behind the requested documents; `sources` and `stored` may omit other documents.
+ * @returns the document rows that a submission should have.
+ * @param stored the submission's rows, and other submissions' rows with the same keys.
+ * @param behind the documents to return. `sources` and `stored` may omit other documents.
  */
 export function documentRows(
   place: SubmissionRef,
@@ -115,7 +121,7 @@ export function documentRows(
     offers: sources.offers.filter(isShown),
     policies: sources.policies.filter(isShown),
   }
-  // Ignores the id of a document that any row names, even a gone row.
+  // Ignores an id if any row, even a gone row, names the same document.
   const all = documentsOf({ ...sources, ids: [] })
   const expected = documentsOf({ ...shown, ids: sources.ids.filter((id) => !all.has(id)) })
   const byKey = new Map(stored.map((row) => [row.document_key, row]))
@@ -162,7 +168,7 @@ function keysNamedBy(observation: Observation): string[] {
   return [...links, ...rows(policies.table).flatMap((row) => documentKeysOfPolicy(row as PolicyRow))]
 }
 
-/** Whether an observation may remove rows that name documents, by omitting them. */
+/** Whether an observation may mark rows that name documents as gone, because the observation omits them. */
 function showsSources(observation: Observation): boolean {
   if (observation.kind === 'absent') return observation.messages.length + observation.attachments.length > 0
   return (
@@ -170,7 +176,10 @@ function showsSources(observation: Observation): boolean {
   )
 }
 
-/** Keys of named documents without a row, and of documents whose rows this transaction changed. */
+/**
+ * @returns keys of the documents to recompute: documents without a current row, and documents of changed attachments.
+ * `all` if an offer or policy changed.
+ */
 async function keysBehind(session: ApplySession, { account, submissionId, keys }: Named): Promise<Behind> {
   const changed = [session.of(sourceOffers), session.of(policies)].some((each) => each.changedRows(account, submissionId).length > 0)
   if (changed) return 'all'
@@ -191,7 +200,7 @@ function expectedKeys(sources: DocumentSources): string[] {
   return [...documentsOf(sources).keys()]
 }
 
-/** Whether another submission keeps the row. A shared document belongs to the lowest submission id. */
+/** Whether the row stays with another submission. If several submissions name a document, the lowest id owns it. */
 function isOfAnother({ submission_id, gone_at }: DocumentRow, { submissionId }: SubmissionRef): boolean {
   if (submission_id === null || parseUuid(submission_id) !== submission_id || submission_id === submissionId) return false
   return submissionId === '' || (submission_id < submissionId && !hasValue(gone_at))
@@ -200,7 +209,10 @@ function isOfAnother({ submission_id, gone_at }: DocumentRow, { submissionId }: 
 type Kept = Pick<DocumentRow, 'sha256' | 'stored_bytes' | 'stored_path' | 'stored_at' | 'error' | 'tried_at'>
 const NOTHING = { sha256: null, stored_bytes: null, stored_path: null, stored_at: null } as const
 
-/** Columns that a recomputation preserves. If a file column is invalid, the document counts as not stored and is fetched again. */
+/**
+ * Columns that a recomputation keeps. If one file column is invalid, all are cleared, and the document is fetched
+ * again.
+ */
 function kept(row: DocumentRow | null): Kept {
   if (row === null) return { ...NOTHING, error: null, tried_at: null }
   const { sha256, stored_bytes, stored_path, stored_at, error, tried_at } = row

@@ -7,7 +7,9 @@ import { isIdRead } from '../model/reads.ts'
 import { parseUuid } from '../model/uuid.ts'
 import type { ApplySession } from './session.ts'
 
-/** Records the ids in observations, except ids of purged submissions. Stores a submission's insured in its row. */
+/**
+ * Records the ids that observations name, except ids of purged submissions. Stores a submission's insured in its row.
+ */
 export async function applyKnownIds(session: ApplySession, observations: readonly Observation[]): Promise<void> {
   const naming = observations.flatMap((observation) => {
     if (observation.kind !== 'event' && observation.kind !== 'message' && observation.kind !== 'state' && observation.kind !== 'named')
@@ -27,7 +29,7 @@ export async function applyKnownIds(session: ApplySession, observations: readonl
   }
 }
 
-/** Purged submissions among the other submissions that observations name. */
+/** @returns the purged submissions among the other submissions that observations name. */
 async function purgedOthers(
   { access }: ApplySession,
   naming: readonly { readonly observation: Observation; readonly ids: readonly KnownId[] }[],
@@ -43,15 +45,15 @@ async function purgedOthers(
   return others.size === 0 ? new Set() : await access.purgedAmong([...others.values()])
 }
 
-/** @returns the insured that an observation names for its submission; null if none. */
+/** @returns the insured that an observation names for its submission; null if it names none. */
 export function insuredIn(observation: EventObservation | MessageObservation | StateObservation): string | null {
   if (isOfInsured(observation)) return null
   return idsOf(observation).find(({ kind, submissionId }) => kind === 'insured' && submissionId === observation.submissionId)?.id ?? null
 }
 
 /**
- * @returns the insureds of the observations' submission, best source first: the requirements view, other answers, then successful reads of an
- * insured.
+ * @returns the insureds of the observations' submission. The best source comes first: the requirements view, then other
+ * answers, then successful reads of an insured.
  */
 export function insuredsIn(observations: readonly (EventObservation | MessageObservation | StateObservation)[]): string[] {
   const isOfView = (observation: (typeof observations)[number]) => observation.kind === 'state' && observation.read === 'requirements'
@@ -64,23 +66,24 @@ export function insuredsIn(observations: readonly (EventObservation | MessageObs
   return [...new Set([...named, ...own].filter((id) => id !== null))]
 }
 
-/** @returns the id, or null if the column contains no UUID. */
+/** @returns the stored id; null if the column contains no UUID. */
 export function storedInsured(insuredId: SubmissionRow['insured_id']): string | null {
   return parseUuid(insuredId) === insuredId ? insuredId : null
 }
 
 export function idsOf(observation: EventObservation | MessageObservation | StateObservation): KnownId[] {
   const texts = textsOf(observation).filter((text) => text !== null)
-  // The policies of an insured may belong to any of its submissions.
+  // Policies in an insured's answer may belong to any of its submissions, so their ids are recorded without a
+  // submission.
   const named = texts.flatMap((text) => knownIdsInText(text, isOfInsured(observation) ? '' : observation.submissionId))
   if (observation.kind !== 'state' || !isIdRead(observation.read) || !observation.view.ownSubmissionId) return named
-  // If a record names its submission, its documents belong to that submission.
+  // If a record names its submission, documents in the record belong to that submission.
   const own = { kind: observation.read, id: observation.ownId ?? '', submissionId: observation.view.ownSubmissionId, isStated: true }
   const isOwn = ({ kind, submissionId }: KnownId) => kind === 'document' && submissionId === own.submissionId
   return [own, ...named.map((one) => (isOwn(one) ? { ...one, isStated: true } : one))]
 }
 
-/** JSON texts of the received objects, with all fields. */
+/** Raw JSON texts of the received objects. */
 function textsOf(observation: EventObservation | MessageObservation | StateObservation): (string | null)[] {
   if (observation.kind === 'event') return [observation.event.raw]
   if (observation.kind === 'message') return [observation.message.message.raw]
@@ -94,14 +97,17 @@ function viaOf(observation: Exclude<Observation, { kind: 'request' | 'reach' | '
   return observation.via === 'webhook' ? 'webhook' : observation.kind === 'event' ? 'events' : 'thread'
 }
 
-/** Whether the observation may name another submission's insured: an answer about an insured, or an id from a command. */
+/**
+ * Whether the observation may name another submission's insured. True for answers about an insured and for ids from a
+ * command.
+ */
 function isOfInsured(observation: Observation): boolean {
   return (
     (observation.kind === 'state' && observation.read === 'insured') || (observation.kind === 'named' && observation.cause === 'command')
   )
 }
 
-/** Keeps the first insured, so that the order of answers matters less. A requirements view overrides it. */
+/** Stores a submission's insured. Only a requirements view replaces a stored insured; otherwise the first one stays. */
 function setInsured(session: ApplySession, observation: Observation, insuredId: string): void {
   if (observation.submissionId === '') return
   const row = session.submissions.get({ account: observation.account, submission_id: observation.submissionId })

@@ -8,7 +8,7 @@ import type { TableView } from '../model/view.ts'
 import type { ApplySession } from './session.ts'
 
 /**
- * Applies the lanes of a rail. Unlike other rows, a lane may be known from events before a rail names it. An unknown lane causes a full
+ * Applies the lanes of a rail. A lane may already be known from events. A lane that is not known at all requests a full
  * re-read (trap 8).
  */
 export async function applyRailLanes(session: ApplySession, observation: StateObservation, shown: TableView): Promise<void> {
@@ -22,30 +22,30 @@ export async function applyRailLanes(session: ApplySession, observation: StateOb
     named.add(row.lane_id)
     if (before === null) session.requestFullRead(observation)
     const raw = before !== null && sameRaw(before.raw, row.raw) ? before.raw : row.raw
-    // Discards values from events, so that the result is the same if events arrive after the rail.
+    // Clears values from events. The result is then the same as if the events had arrived after the rail.
     const cleared = before !== null && !isOfRail(before) ? emptyLane(before) : {}
     session.lanes.merge({ ...cleared, ...row, raw }, observation.cause)
   }
   for (const lane of stored) {
-    // A lane known only from events was never in the rail, so the rail can't mark it gone.
+    // No rail has named a lane that is known only from events, so a rail can't mark it gone.
     if (!isOfRail(lane) || hasValue(lane.gone_at) || named.has(lane.lane_id) || !shown.saysGone(lane)) continue
     session.lanes.put({ ...lane, gone_at: observation.readAt }, observation.cause)
   }
 }
 
 /**
- * Whether a rail has named the lane, by two of three columns. A single column edited by hand then neither marks an event's lane as gone nor
- * empties a rail's lane.
+ * Whether a rail has named the lane. True if two of three columns say so. If a person edits one of them by hand, the
+ * lane is then neither marked gone nor emptied by mistake.
  */
 export function isOfRail({ state_source, state_event_id, raw }: LaneRow): boolean {
   const [hasNoEvent, isShown] = [state_event_id === null, raw !== null]
   return state_source === 'rail' ? hasNoEvent || isShown : hasNoEvent && isShown
 }
 
-/** The source columns of a lane named by a rail. */
+/** Source columns of a lane that a rail has named. */
 export const ofRail = { state_source: 'rail', state_event_id: null, state_occurred_at: null } as const
 
-/** Chip by event type, for lanes that no rail has named. Other event types have no chip. */
+/** Value of the column `chip` by event type, for lanes that no rail has named. Other event types have no chip. */
 const chips: ReadonlyMap<Json, string> = new Map([
   ['bound', 'bound'],
   ['quote_received', 'quoted'],
@@ -54,7 +54,7 @@ const chips: ReadonlyMap<Json, string> = new Map([
   ['blocked', 'not_available'],
 ])
 
-/** @returns the lane in the state of an event, not gone. */
+/** @returns the lane with the state of an event. The lane is not gone. */
 export function laneOf(protection: Protection, row: MarketEventRow, lane: LaneRow | null): LaneRow {
   const key = laneKey(row)
   return {

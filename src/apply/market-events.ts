@@ -11,7 +11,10 @@ import { touchSubmission } from './submissions.ts'
 
 const identity = identityOf(marketEvents)
 
-/** Inserts each market event once, by id. Later reads fill null fields but never overwrite values. */
+/**
+ * Inserts each market event once, by id. Later observations fill null fields. A different value in an identity column
+ * is a conflict.
+ */
 export async function applyEvents(session: ApplySession, observations: readonly EventObservation[]): Promise<void> {
   await session.marketEvents.load(observations.map(keyOf))
   const applied: { observation: EventObservation; row: MarketEventRow }[] = []
@@ -22,7 +25,10 @@ export async function applyEvents(session: ApplySession, observations: readonly 
   await applyToLanes(session, applied)
 }
 
-/** @returns the row, for updating its lane; null if the observation was rejected, the row is gone, or a reconcile run updates lanes later. */
+/**
+ * @returns the row if its lane must be updated. Null if the observation conflicts, the row is gone, or a reconcile run
+ * updates lanes later.
+ */
 function applyEvent(session: ApplySession, observation: EventObservation): MarketEventRow | null {
   const key = keyOf(observation)
   const stored = session.marketEvents.get(key)
@@ -31,7 +37,7 @@ function applyEvent(session: ApplySession, observation: EventObservation): Marke
     const row: MarketEventRow = { ...observation.event, ...key, first_seen_at: session.now, first_seen_via: via, gone_at: null }
     session.marketEvents.put(row, via === 'backfill' ? 'backfill' : observation.cause)
     session.inserted += 1
-    // A backfill requests no reads: the submission's first reads are due anyway.
+    // A backfill requests no reads, because the submission's first reads are due anyway.
     if (via !== 'backfill') session.wake(observation, 'thread', ...stateReads)
     noteArrival(session, observation, 'market_events', row.event_id, via, true)
     if (observation.via === 'reconcile') return null
@@ -46,15 +52,16 @@ function applyEvent(session: ApplySession, observation: EventObservation): Marke
   }
   const row = { ...merge.row, gone_at: goneAtAfter(stored, observation.via) } as MarketEventRow
   session.marketEvents.put(row, observation.cause)
-  // A reconcile run updates dependent columns once, from all records (`DerivedObservation`). A gone record has no effect.
+  // A reconcile run updates lanes and newest times once, from all records (`DerivedObservation`). A gone record affects
+  // neither.
   if (observation.via === 'reconcile' || row.gone_at !== null) return null
   touchSubmission(session, observation, 'last_event_at', String(row.occurred_at))
   return row
 }
 
 /**
- * Sets each lane that no rail has named to the state of its newest event, by (`occurred_at`, id). The order of arrival doesn't matter. A
- * new lane causes a full re-read (trap 8). An event without a lane changes no lane (trap 66).
+ * Updates lanes that no rail has named. Such a lane shows its newest event by (`occurred_at`, id), in any order of
+ * arrival. A new lane requests a full re-read (trap 8). An event without a lane changes nothing (trap 66).
  */
 async function applyToLanes(
   session: ApplySession,
@@ -70,12 +77,15 @@ async function applyToLanes(
   }
 }
 
-/** Whether the same feed read showed all earlier events. Otherwise, older events of the lane may have just become visible. */
+/**
+ * Whether the same feed read showed all earlier events. If not, older events of the lane may have become visible only
+ * now.
+ */
 function isComplete({ isFullRead, firstFeedRead, pagesBefore = false }: EventObservation): boolean {
   return isFullRead && (firstFeedRead || !pagesBefore)
 }
 
-/** Whether the lane already shows a later event than `row`. A gone lane shows no event. */
+/** Whether the lane shows a later event than `row`. A gone lane shows no event. */
 function isNewer(lane: LaneRow, row: MarketEventRow): boolean {
   if (lane.gone_at !== null || lane.state_event_id === row.event_id) return false
   const shown = `${lane.state_occurred_at ?? ''} ${lane.state_event_id ?? ''}`

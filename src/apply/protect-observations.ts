@@ -10,7 +10,7 @@ import type { View } from '../model/view.ts'
 
 const entityOf: ReadonlyMap<string, Entity> = new Map(entities.map((entity) => [entity.table, entity]))
 
-/** @returns observations with tax ids removed or encrypted, by `PROTECT`. An unchanged observation is the same object. */
+/** @returns the observations with tax ids removed or encrypted, as the setting `PROTECT` says. */
 export function protectObservations<F extends Observation>(protection: Protection, observations: readonly F[]): F[] {
   return observations.map((observation) => protectObservation(protection, observation) as F)
 }
@@ -45,7 +45,7 @@ function protectView(view: View, columns: <R extends object>(entity: Entity, row
   return { ...view, submission: view.submission && columns(submissions, view.submission), lists }
 }
 
-/** @param key key columns that `columns` lacks. */
+/** @param key key columns that are missing in `columns`. */
 function protectColumns<R extends object>(protection: Protection, place: SubmissionRef, entity: Entity, columns: R, key: Row): R {
   const whole: Row = { ...columns, ...key, account: place.account, submission_id: place.submissionId }
   const row = protection.row(entity, whole)

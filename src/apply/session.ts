@@ -18,10 +18,10 @@ import type { NewKnownId } from '../store/reads/known-ids.ts'
 import type { Wake } from '../store/reads/reads.ts'
 import { WorkingSet } from './working-set.ts'
 
-/** A record counts as history if it was older than this when its submission was first tracked. */
+/** A record counts as history if it is older than the start of its submission's tracking by more than this. */
 const BACKFILL_AFTER_MS = 3_600_000
 
-/** State of one apply transaction: a working set per table, and data to write after the working sets. */
+/** State of one apply transaction: a `WorkingSet` for each table, and data that is written after these sets. */
 export class ApplySession {
   readonly access: MirrorAccess
   readonly now: TimeText
@@ -35,15 +35,15 @@ export class ApplySession {
   readonly fullReads = new Map<string, SubmissionRef>()
   readonly arrivals: Arrival[] = []
   readonly conflicts: Conflict[] = []
-  /** Purged submissions named by observations, each as `account submission_id`. */
+  /** Purged submissions whose observations were skipped. Each is the text `account submission_id`. */
   readonly purged = new Set<string>()
-  /** Ids that the observations name, by account, kind and id. */
+  /** Ids that the observations name. A key is the text `account kind id`. */
   readonly knownIds = new Map<string, NewKnownId & { readonly cause: Cause }>()
-  /** Old and new submissions of records that moved. */
+  /** Old and new submissions of records that moved to another submission. */
   readonly movedPlaces: (SubmissionRef & { readonly cause: Cause })[] = []
-  /** Submissions that share a document with another submission. */
+  /** Documents that several submissions name, with each of these submissions. */
   readonly sharedDocuments: SharedDocument[] = []
-  /** Documents without a file that have a new link. */
+  /** Documents without a stored file that got a new link. */
   readonly newLinks: { readonly account: string; readonly document_key: string }[] = []
   inserted = 0
 
@@ -82,21 +82,28 @@ export class ApplySession {
     return true
   }
 
-  /** Whether a record of a first feed read is history: more than an hour older than the start of its submission's tracking. */
+  /**
+   * Whether a record is history: a first feed read found it, and it is more than an hour older than the start of its
+   * submission's tracking.
+   */
   isBackfill(place: SubmissionRef & Origin, occurredAt: TimeText): boolean {
     return this.#leadMs(place, occurredAt) > BACKFILL_AFTER_MS
   }
 
   /**
-   * Whether no webhook is expected for a record of a first feed read: the record predates the tracking of its submission, when no endpoint
-   * may have existed. If a webhook brought the submission, only history counts (see `isBackfill`).
+   * Whether no webhook is expected for a record of a first feed read. The record must be older than the start of its
+   * submission's tracking. If a webhook started the tracking, the record must be older by more than an hour, because
+   * webhooks already worked.
    */
   isBeforeWebhooks(place: SubmissionRef & Origin, occurredAt: TimeText): boolean {
     const marginMs = this.#submissionOf(place)?.tracked_via === 'webhook' ? BACKFILL_AFTER_MS : 0
     return this.#leadMs(place, occurredAt) > marginMs
   }
 
-  /** @returns ms by which a record of a first feed read predates its submission's tracking; -Infinity for other records. */
+  /**
+   * @returns by how many ms a record of a first feed read is older than the start of its submission's tracking;
+   * -Infinity for other records.
+   */
   #leadMs(place: SubmissionRef & Origin, occurredAt: TimeText): number {
     const trackedAt = place.firstFeedRead ? this.#submissionOf(place)?.tracked_at : null
     return trackedAt == null ? Number.NEGATIVE_INFINITY : msFromTime(trackedAt) - msFromTime(occurredAt)
@@ -106,12 +113,12 @@ export class ApplySession {
     return this.submissions.get({ account, submission_id: submissionId })
   }
 
-  /** Writes every working set, parents before children. */
+  /** Writes all working sets. Parent tables come before their children. */
   async flush(): Promise<void> {
     for (const set of this.#sets.values()) await set.flush()
   }
 
-  /** Rows that `flush` wrote because only `raw` differed. The change log omits them. */
+  /** Rows in which `flush` wrote only the column `raw`. The change log omits them. */
   get rawOnly(): Change[] {
     return [...this.#sets.values()].flatMap((set) => set.rawOnly)
   }

@@ -15,8 +15,9 @@ import type { ApplySession } from './session.ts'
 const RAW_COLUMNS = columnsWhere(submissions, ({ kind }) => kind === 'raw')
 
 /**
- * Applies a state view: the submission's columns and the rows of its lists. Sets `gone_at` of rows that the view no longer shows. Leaves
- * columns and lists outside the view unchanged. @returns the result of `MirrorAccess.takeApplied`; only `new` applies the view (trap 81).
+ * Applies a state view: the submission's columns and the rows of its lists. Sets `gone_at` of rows that the view no
+ * longer shows. Leaves columns and lists outside the view unchanged.
+ * @returns the result of `MirrorAccess.takeApplied`. The view is applied only if the result is `new` (trap 81).
  */
 export async function applyState(session: ApplySession, observation: StateObservation): Promise<Taken> {
   const taken = await session.access.takeApplied(observation)
@@ -38,12 +39,12 @@ function applySubmission(session: ApplySession, observation: StateObservation): 
   const stored = session.submissions.get({ account: observation.account, submission_id: observation.submissionId })
   if (stored === null) return
   const next: Row = { ...stored, ...submission, ...readTimes(observation) }
-  // If only the generation time is new, nothing changed.
+  // If only generation times differ, the stored JSON stays, and no change is logged.
   for (const column of RAW_COLUMNS) Object.assign(next, rawOf(column, GENERATED, stored, next))
   session.submissions.put(next as SubmissionRow, observation.cause)
 }
 
-/** Stores volatile values (see `Field.volatile`) of a view that is otherwise unchanged. */
+/** Stores only volatile values (see `Field.volatile`) of a view. Called if the rest of the view is unchanged. */
 async function applyVolatile(session: ApplySession, observation: StateObservation): Promise<void> {
   const place = { account: observation.account, submission_id: submissionIn(observation) }
   const shown = entities.map((entity) => ({ entity, rows: tableView(observation.view, entity)?.rows ?? [] }))
@@ -63,7 +64,7 @@ async function applyVolatile(session: ApplySession, observation: StateObservatio
   }
 }
 
-/** Read times of the view and of the parts that the answer contains. */
+/** @returns the read times of a requirements view and of the parts that the answer contains. */
 function readTimes({ read, view, readAt }: StateObservation): Row {
   if (read !== 'requirements') return {}
   return Object.fromEntries(['state', ...partsShown(view)].map((part) => [`${part}_read_at`, readAt]))
@@ -73,11 +74,12 @@ async function applyRows(session: ApplySession, entity: Entity, observation: Sta
   const set = session.of(entity)
   const volatile = new Set(columnsWhere(entity, (field) => field.volatile === true))
   const keepsGone = 'gone_at' in entity.columns
-  // If two reads fill a table, the second fills its own columns. It marks rows gone only if the first read never showed them.
+  // Two reads may fill one table. The second read fills only its own columns. It marks a row gone only if the first
+  // read never showed the row.
   const isOwn = entity.read === observation.read
   const shares = columnsWhere(entity, ({ read }) => read !== undefined).length > 0
   const ofRead = columnsWhere(entity, ({ read }) => (isOwn ? read === undefined : read === observation.read))
-  // Always replaces a raw column with links, to store the newest links.
+  // A raw column with links is always replaced, to store the newest links.
   const rawColumn = ofRead.find((column) => entity.columns[column] === 'raw' && entity.fields[column]?.link !== true)
   const decides = (row: Row) => !shares || hasValue(row['raw']) === isOwn
   const place = { account: observation.account, submission_id: submissionIn(observation) }
@@ -106,14 +108,14 @@ function seenAt({ now }: ApplySession, { columns }: Entity, before: Row | null):
   return 'first_seen_at' in columns && !hasValue(before?.['first_seen_at']) ? { first_seen_at: now } : {}
 }
 
-/** Keeps the stored text if its JSON is equal. */
+/** @returns the raw column. The stored text stays if both texts are equal except for volatile values. */
 function rawOf(column: string | undefined, volatile: ReadonlySet<string>, before: Row | null, row: Row): Row {
   if (column === undefined) return {}
   const isSame = before !== null && sameRawBut(volatile, before[column], row[column])
   return { [column]: (isSame ? before[column] : row[column]) ?? null }
 }
 
-/** Whether two raw texts are equal except for the values under `keys`, at any depth. */
+/** Whether two JSON texts are equal. Ignores the values under `keys`, at any depth. */
 function sameRawBut(keys: ReadonlySet<string>, a: Json | undefined, b: Json | undefined): boolean {
   if (keys.size === 0) return sameRaw(a, b)
   return a === b || (typeof a === 'string' && typeof b === 'string' && sameJsonText(a, b, (value) => without(keys, value)))

@@ -6,8 +6,9 @@ import { laterTime } from '../model/time.ts'
 import type { ApplySession } from './session.ts'
 
 /**
- * Locks the observations' submissions. Starts tracking unknown submissions, whose feeds are read from the beginning (trap 22). @returns the
- * submissions that aren't purged, each as `account submission_id`.
+ * Locks the observations' submissions. Starts tracking unknown submissions and requests reads of their feeds from the
+ * beginning (trap 22).
+ * @returns the submissions that aren't purged. Each is the text `account submission_id`.
  */
 export async function lockSubmissions(session: ApplySession, observations: readonly Observation[]): Promise<ReadonlySet<string>> {
   const first = new Map<string, Observation>()
@@ -37,17 +38,17 @@ export async function lockSubmissions(session: ApplySession, observations: reado
   return new Set(rows.map((row) => `${row['account']} ${row['submission_id']}`))
 }
 
-/** Sets or clears `unreachable_since`. Requests all reads when the submission is reachable again. */
+/** Sets or clears `unreachable_since`. Requests all reads if the submission is reachable again. */
 export function applyReachability(session: ApplySession, observation: ReachabilityObservation): void {
   const row = session.submissions.get(keyOf(observation))
   if (row === null || row.unreachable_since === observation.unreachableSince) return
-  // Keeps the time when the submission first became unreachable.
+  // Keeps the time at which the submission became unreachable.
   if (observation.unreachableSince !== null && hasValue(row.unreachable_since)) return
   session.submissions.put({ ...row, unreachable_since: observation.unreachableSince }, observation.cause)
   if (observation.unreachableSince === null) session.wake(observation, ...readKinds)
 }
 
-/** Moves `last_event_at` or `last_message_at` forward, and `last_activity_at` with it. */
+/** Moves `last_event_at` or `last_message_at` forward if `at` is later. Also updates `last_activity_at`. */
 export function touchSubmission(
   session: ApplySession,
   observation: Observation,
@@ -60,7 +61,7 @@ export function touchSubmission(
   if (latest !== row[column]) session.submissions.put(withActivity({ ...row, [column]: latest }), observation.cause)
 }
 
-/** Sets `last_activity_at` to the later of the two times. */
+/** @returns the row with `last_activity_at` set to the later of `last_event_at` and `last_message_at`. */
 export function withActivity(row: SubmissionRow): SubmissionRow {
   return { ...row, last_activity_at: laterTime(row.last_event_at, row.last_message_at) }
 }

@@ -10,7 +10,7 @@ import { touchSubmission } from './submissions.ts'
 
 const identity = identityOf(threadMessages)
 
-/** Applies thread messages. Each is inserted once by id; later reads only fill null or absent fields (traps 32, 33). */
+/** Inserts each thread message once, by id. Later observations fill null or missing fields (traps 32, 33). */
 export async function applyMessages(session: ApplySession, observations: readonly MessageObservation[]): Promise<void> {
   await session.threadMessages.load(observations.map(keyOf))
   await loadAttachments(session, observations)
@@ -27,7 +27,7 @@ function applyMessage(session: ApplySession, observation: MessageObservation): v
     session.threadMessages.put(row, cause)
     putAttachments(session, { ...observation, cause })
     session.inserted += 1
-    // A backfill requests no reads: the first reads are due anyway.
+    // A backfill requests no reads, because the submission's first reads are due anyway.
     if (via !== 'backfill') session.wake(observation, 'events', ...stateReads)
     if (observation.via !== 'reconcile') touchSubmission(session, observation, 'last_message_at', String(row.occurred_at))
     noteArrival(session, observation, 'thread_messages', row.message_id, via, true)
@@ -44,7 +44,8 @@ function applyMessage(session: ApplySession, observation: MessageObservation): v
   const row = { ...merge.row, gone_at } as ThreadMessageRow
   session.threadMessages.put(row, observation.cause)
   putAttachments(session, observation)
-  // A reconcile run updates dependent columns once, from all records (`DerivedObservation`). A gone record has no effect.
+  // A reconcile run updates the newest times once, from all records (`DerivedObservation`). A gone record doesn't
+  // affect them.
   if (observation.via !== 'reconcile' && gone_at === null) touchSubmission(session, observation, 'last_message_at', String(row.occurred_at))
 }
 
@@ -54,7 +55,10 @@ function keyOf(observation: MessageObservation): { account: string; submission_i
 
 const attachmentIdentity = identityOf(threadAttachments)
 
-/** Loads the stored attachments at the observations' positions and one position after, to detect a longer stored list. */
+/**
+ * Loads the stored attachments at the observations' positions and at one more position. A row there means that the
+ * stored list is longer.
+ */
 async function loadAttachments(session: ApplySession, observations: readonly MessageObservation[]): Promise<void> {
   const keys = observations.flatMap((observation) =>
     Array.from({ length: observation.message.attachments.length + 1 }, (_, position) => attachmentKey(observation, position)),
@@ -63,8 +67,8 @@ async function loadAttachments(session: ApplySession, observations: readonly Mes
 }
 
 /**
- * Whether a message's attachments conflict with the stored ones. Names and number of attachments are part of the message's identity; links
- * are not. A missing list causes no conflict and is filled.
+ * Whether a message's attachments conflict with the stored ones. A different number or name is a conflict; a different
+ * link is not. A missing list causes no conflict and is filled.
  */
 function attachmentsConflict(session: ApplySession, observation: MessageObservation, stored: ThreadMessageRow): boolean {
   if (observation.via === 'reconcile') return false
@@ -78,7 +82,7 @@ function attachmentsConflict(session: ApplySession, observation: MessageObservat
   const behind = session.threadAttachments.get(attachmentKey(observation, attachments.length))
   if (behind !== null && behind.gone_at === null) return listedAttachments(message.raw) !== null
   if (!rows.includes(null)) return false
-  // If the stored JSON lists a missing row, the mirror lost the row. Restoring it is no conflict.
+  // If the stored JSON lists an attachment without a row, the mirror lost the row. Restoring it is no conflict.
   const listed = listedAttachments(stored.raw)
   if (listed === null) return rows.some((row) => row !== null)
   return rows.some((row, position) => row === null && position >= listed)

@@ -22,13 +22,14 @@ import { insuredIn, insuredsIn, storedInsured } from './known-ids.ts'
 import { withActivity } from './submissions.ts'
 
 /*
- * Most of what a reconcile run reads equals the mirror exactly. This fast path compares column by column and leaves everything else to
- * `compareObservations`. A wrong "no" costs time only; a "yes" is always right.
+ * Most data that a reconcile run reads equals the mirror. `isUnchanged` detects this quickly, column by column. In all
+ * other cases, the run calls `compareObservations`. If `isUnchanged` returns true, the data is equal. A wrong false
+ * only costs time.
  */
 
 /**
- * Whether applying these observations of one submission would change nothing, including derived columns. @param records exactly all records of the
- * submission's feeds; null if the feeds were not read completely.
+ * Whether applying these observations of one submission would change nothing, including derived columns.
+ * @param records all records of the submission's feeds; null if the feeds were not read completely.
  */
 export function isUnchanged(
   reader: MirrorReader,
@@ -97,7 +98,7 @@ function sameDocuments(reader: MirrorReader, { account, submission_id }: Submiss
   })
 }
 
-/** Compares the newest times and the lanes that no rail has named. */
+/** Whether the newest times are current and every lane comes from a rail. */
 function sameDerived(
   reader: MirrorReader,
   submission: SubmissionRow,
@@ -114,7 +115,7 @@ function sameDerived(
   return events.every((event) => !newest.has(event.event_id) || (event.lane_id !== null && known.has(event.lane_id)))
 }
 
-/** Whether all three source columns show that the lane came from a rail. */
+/** Whether all three source columns say that a rail named the lane. */
 function isPlainlyOfRail(lane: LaneRow): boolean {
   return lane.state_source === 'rail' && lane.state_event_id === null && lane.state_occurred_at === null
 }
@@ -127,7 +128,7 @@ function sameSubmission(row: SubmissionRow, { submission }: View): boolean {
   return submission === null || sameColumns(row, submission, OF_VIEWS)
 }
 
-/** Whether the rows that are not gone equal the view's rows, column by column. */
+/** Whether the stored rows that aren't gone equal the view's rows, column by column. */
 function sameList(rows: readonly Row[] | null, entity: Entity, view: View): boolean {
   const shown = tableView(view, entity)
   if (shown === null) return true
@@ -139,7 +140,10 @@ function sameList(rows: readonly Row[] | null, entity: Entity, view: View): bool
   return present.every((row) => isShown(row, shownByKey.get(keyOf(row)), volatile))
 }
 
-/** Columns that are not compared, the pattern that removes their values from `raw`, and link columns. */
+/**
+ * How to compare a table. `columns`, and values in `raw` that `inRaw` matches, are ignored. `links` are compared by
+ * `stableLink`.
+ */
 interface Volatile {
   readonly columns: ReadonlySet<string>
   readonly inRaw: RegExp | null
@@ -188,7 +192,7 @@ function sameBut({ columns, inRaw, links }: Volatile, column: string, stored: Js
 function same(a: Json, b: Json): boolean {
   if (a === b) return true
   if (a === null || b === null || typeof a !== typeof b) return false
-  // Postgres sorts the keys of jsonb.
+  // Postgres returns the keys of jsonb in another order, so both values are sorted first.
   return typeof a === 'object' || typeof a === 'string' ? comparableText(canonicalJson(a)) === comparableText(canonicalJson(b)) : false
 }
 

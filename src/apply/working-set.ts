@@ -7,11 +7,11 @@ import { keyText } from '../model/row-key.ts'
 import type { MirrorAccess, OnlyRows } from '../store/mirror/access.ts'
 
 interface Entry {
-  /** The row at the start of the transaction; null if it is new. */
+  /** Row at the start of the transaction; null for a new row. */
   readonly stored: Row | null
   current: Row | null
   cause: Cause
-  /** Whether a new row is already inserted, so that only its columns are updated. */
+  /** Whether a new row was already inserted. `flush` then updates the row. */
   readonly isInserted: boolean
 }
 
@@ -20,7 +20,7 @@ export class WorkingSet<R extends Row = Row> {
   readonly #entity: Entity
   readonly #access: MirrorAccess
   readonly #entries = new Map<string, Entry>()
-  /** Rows that `flush` wrote because only `raw` differed. The change log omits them. */
+  /** Rows in which `flush` wrote only the column `raw`. The change log omits them. */
   readonly rawOnly: Change[] = []
 
   constructor(access: MirrorAccess, entity: Entity) {
@@ -28,7 +28,7 @@ export class WorkingSet<R extends Row = Row> {
     this.#entity = entity
   }
 
-  /** Loads the rows of `keys` that aren't loaded yet, so that `get` accepts these keys. */
+  /** Loads the rows of `keys`, unless already loaded. `get` and `put` accept only loaded keys. */
   async load(keys: readonly Row[]): Promise<void> {
     const wanted = new Map<string, Row>()
     for (const key of keys) {
@@ -43,8 +43,8 @@ export class WorkingSet<R extends Row = Row> {
   }
 
   /**
-   * @returns a submission's rows, including unwritten changes. @param only limits the rows to load; rows loaded earlier are always
-   * returned.
+   * @returns a submission's rows, including changes that aren't written yet.
+   * @param only limits the rows to load. Rows loaded earlier are returned too.
    */
   async loadSubmission(account: string, submissionId: string, only?: OnlyRows): Promise<R[]> {
     this.adopt(await this.#access.loadOfSubmission(this.#entity, account, submissionId, only))
@@ -53,8 +53,8 @@ export class WorkingSet<R extends Row = Row> {
   }
 
   /**
-   * Adds rows loaded elsewhere in this transaction, in protected form. So a tax id that `PROTECT` no longer allows causes no difference;
-   * `ProtectStep` rewrites it.
+   * Adds rows that this transaction loaded elsewhere. Protects their tax ids first. A tax id that `PROTECT` no longer
+   * allows then causes no difference here; `ProtectStep` rewrites it later.
    */
   adopt(rows: readonly Row[]): void {
     for (const given of rows) {
@@ -65,35 +65,41 @@ export class WorkingSet<R extends Row = Row> {
     }
   }
 
-  /** Adds a row that this transaction has just inserted. The change log shows an insert. */
+  /** Adds a row that this transaction has just inserted. The change log shows the row as an insert. */
   adoptAdded(row: Row, cause: Cause): void {
     this.#entries.set(keyText(this.#entity, row), { stored: null, current: row, cause, isInserted: true })
   }
 
-  /** The current row, or null. @throws Error if its key was never loaded. */
+  /**
+   * @returns the current row, or null if there is none.
+   * @throws Error if the key was never loaded.
+   */
   get(key: Row): R | null {
     const entry = this.#entries.get(keyText(this.#entity, key))
     if (!entry) throw new Error(`${this.#entity.table}: a row was requested that was not loaded`)
     return entry.current as R | null
   }
 
-  /** Sets the row. Its key must have been loaded. */
+  /**
+   * Sets the row.
+   * @throws Error if its key was never loaded.
+   */
   put(row: R, cause: Cause): void {
     const text = keyText(this.#entity, row)
     const entry = this.#entries.get(text)
     if (!entry) throw new Error(`${this.#entity.table}: a row was set that was not loaded`)
-    // A new row keeps its first cause.
+    // A new row keeps the cause of its first `put`.
     if (entry.stored !== null || entry.current === null) entry.cause = cause
     entry.current = row
   }
 
-  /** Sets only the given columns; in a new row, the others are null. The key must have been loaded. */
+  /** Sets only the given columns. In a new row, the other columns are null. The key must have been loaded. */
   merge(columns: Partial<R>, cause: Cause): void {
     const blank = Object.fromEntries(Object.keys(this.#entity.columns).map((column) => [column, null]))
     this.put({ ...blank, ...this.get(columns as Row), ...columns } as R, cause)
   }
 
-  /** @returns the stored and the current version of each changed row that belongs or belonged to the submission. */
+  /** @returns both versions, stored and current, of each changed row that belongs or belonged to the submission. */
   changedRows(account: string, submissionId: string): R[] {
     const isOf = (row: Row | null) => row !== null && row['account'] === account && (row['submission_id'] ?? '') === submissionId
     return [...this.#entries.values()].flatMap(({ stored, current, cause }) => {
@@ -103,7 +109,10 @@ export class WorkingSet<R extends Row = Row> {
     })
   }
 
-  /** Writes changed rows in key order and logs the changes. Logs inserts in the order in which the records occurred. */
+  /**
+   * Writes changed rows in key order, and logs the changes. Inserts are logged in the order in which the records
+   * occurred.
+   */
   async flush(): Promise<void> {
     const inserts: Row[] = []
     const insertChanges: Change[] = []
@@ -129,7 +138,7 @@ export class WorkingSet<R extends Row = Row> {
     if (updates.length > 0) await this.#access.update(this.#entity, this.#inTableOrder(columns), updates, updateChanges)
   }
 
-  /** Uses table order, to limit the number of prepared statements. */
+  /** Sorts columns in table order, so that the same columns always give the same prepared statement. */
   #inTableOrder(columns: ReadonlySet<string>): string[] {
     return Object.keys(this.#entity.columns).filter((column) => columns.has(column))
   }

@@ -1,6 +1,9 @@
 import type { Clock } from './clock.ts'
 
-/** Stops waiting for `work` when `signal` aborts; `work` continues. @throws the error of `work`, or the abort reason of `signal`. */
+/**
+ * Waits for `work`. If `signal` aborts first, stops waiting, but `work` itself continues.
+ * @throws the error of `work`, or the abort reason of `signal`.
+ */
 export async function abortable<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return await work
   const aborted = Promise.withResolvers<never>()
@@ -14,7 +17,10 @@ export async function abortable<T>(work: Promise<T>, signal: AbortSignal | undef
   }
 }
 
-/** Passes `work` a signal that aborts when `signal` does, or after `ms` milliseconds. @param late abort reason of the timeout. */
+/**
+ * Runs `work` with a signal that aborts when `signal` aborts, or after `ms` milliseconds.
+ * @param late abort reason after the timeout.
+ */
 export async function withTimeout<T>(
   clock: Clock,
   ms: number,
@@ -31,7 +37,10 @@ export async function withTimeout<T>(
   }
 }
 
-/** @returns whether `work` settles within `ms` milliseconds. Doesn't stop `work`. */
+/**
+ * Waits up to `ms` milliseconds for `work`, and doesn't stop `work` afterward.
+ * @returns true if `work` resolved or rejected in that time.
+ */
 export async function endsWithin(clock: Pick<Clock, 'after'>, ms: number, work: Promise<unknown>): Promise<boolean> {
   const over = Promise.withResolvers<boolean>()
   const cancel = clock.after(ms, () => over.resolve(false))
@@ -40,7 +49,10 @@ export async function endsWithin(clock: Pick<Clock, 'after'>, ms: number, work: 
   return await over.promise.finally(cancel)
 }
 
-/** @returns a signal that aborts when `signal` does, or after `ms` ms of system time. Only for network calls. */
+/**
+ * @returns a signal that aborts when `signal` aborts, or after `ms` milliseconds. Uses the system's timer instead of a
+ * `Clock`, so use this function only for network calls.
+ */
 export function limitedTo(ms: number, signal: AbortSignal): AbortSignal {
   return AbortSignal.any([signal, AbortSignal.timeout(ms)])
 }

@@ -8,17 +8,23 @@ export interface CircuitLimits {
 
 const LIMITS: CircuitLimits = { failuresToOpen: 10, backoffBaseMs: 1_000, backoffCapMs: 60_000 }
 
-/** Permission to send one request. Pass the outcome to `settle`. */
+/** Permission to send one request. After the request, pass the permit and the outcome to `settle`. */
 export interface Permit {
   readonly probe: boolean
 }
 
-/** `alive`: any answer. `dead`: no usable answer. `unknown`: cancelled by this process. */
+/**
+ * Outcome of a request. `alive`: the server answered. `dead`: no usable answer.
+ * `unknown`: this process cancelled the request.
+ */
 export type Aliveness = 'alive' | 'dead' | 'unknown'
 
 /**
- * Circuit breaker. After `failuresToOpen` consecutive failures it opens: requests are blocked for a backoff, which doubles per opening.
- * Then one probe request closes it or opens it again. It also closes if a request sent before the opening succeeds.
+ * Circuit breaker. After `failuresToOpen` consecutive failures, the circuit
+ * opens and blocks all requests for a backoff.
+ * Then one probe request is allowed. If the probe succeeds, the circuit closes. If the probe fails, the
+ * circuit opens again with a longer backoff.
+ * The circuit also closes if a request that was sent before the opening succeeds.
  */
 export class Circuit {
   readonly #clock: Clock
@@ -45,14 +51,14 @@ export class Circuit {
     return this.isOpen && this.waitMs() === 0
   }
 
-  /** @returns how long requests stay blocked, in milliseconds; 0 if one may be sent now. */
+  /** @returns how long requests stay blocked, in milliseconds; 0 if a request may be sent now. */
   waitMs(): number {
     if (this.#openUntil === null) return 0
     const waitMs = Math.max(0, this.#openUntil - this.#clock.steady())
     return this.#probing ? Math.max(waitMs, this.#limits.backoffBaseMs) : waitMs
   }
 
-  /** @returns a permit to settle after the request; null if blocked now. */
+  /** @returns a permit for one request; null while requests are blocked. */
   admit(): Permit | null {
     if (this.waitMs() > 0) return null
     this.#probing = this.isOpen
@@ -72,7 +78,7 @@ export class Circuit {
     }
   }
 
-  /** For a server known to be alive again. Ends the backoff: the next request is the probe. */
+  /** Call this if the server is known to be alive again. Ends the backoff, so the next request is the probe. */
   probeNow(): void {
     if (!this.isOpen || this.#probing) return
     this.#openings = 0

@@ -1,9 +1,13 @@
 import { isIPv6 } from 'node:net'
 
-/** A trusted proxy may send any text as the address. */
+/** Length limit in characters. A trusted proxy can send any text as the address. */
 const MAX_ADDRESS_LENGTH = 64
 
-/** @param groups number of leading 16-bit IPv6 groups to use; 4 are a network. @returns the key for counting a sender. */
+/**
+ * @returns a key for counting requests by sender: an IPv4 address unchanged, or the
+ * first `groups` groups of an IPv6 address.
+ * @param groups number of 16-bit groups; 4 groups are a network.
+ */
 export function addressKey(address: string, groups = 4): string {
   const text = address.slice(0, MAX_ADDRESS_LENGTH)
   if (!isIPv6(text)) return text

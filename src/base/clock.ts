@@ -1,14 +1,22 @@
-/** Time, sleep and randomness, passed as a parameter so that tests can control them. */
+/** Source of time, sleep, and random numbers. Passed as a parameter, so tests can control them. */
 export interface Clock {
   /** Milliseconds since the epoch. */
   now(): number
-  /** Monotonic milliseconds for measuring waits. Only differences within a process are valid. To store a time, use `now`. */
+  /**
+   * Monotonic milliseconds for measuring waits. Compare only values of the same process. To store a time, use `now`.
+   */
   steady(): number
   /** A number in [0, 1). */
   random(): number
-  /** Resolves after `ms` milliseconds, or immediately when `signal` aborts. Never rejects: the caller checks the signal. */
+  /**
+   * Resolves after `ms` milliseconds, or immediately when `signal` aborts. Never
+   * rejects, so the caller must check `signal`.
+   */
   sleep(ms: number, signal?: AbortSignal): Promise<void>
-  /** Calls `action` after `ms` milliseconds, at most a day. Cheaper than `sleep`. @returns a function that cancels the call. */
+  /**
+   * Calls `action` once after `ms` milliseconds, at most one day. Cheaper than `sleep`.
+   * @returns a function that cancels the call.
+   */
   after(ms: number, action: () => void): () => void
 }
 
@@ -19,7 +27,7 @@ export const systemClock: Clock = {
   steady: () => performance.now(),
   random: () => Math.random(),
   async sleep(ms, signal) {
-    // Steps of a day at most, because setTimeout fires immediately above 31 bits.
+    // setTimeout fires immediately if the delay exceeds 31 bits (about 25 days), so a long sleep has steps of one day.
     for (let left = Math.max(ms, 0); !signal?.aborted; left -= LONGEST_TIMEOUT_MS) {
       await wakeOrTimeout(Math.min(left, LONGEST_TIMEOUT_MS), signal)
       if (left <= LONGEST_TIMEOUT_MS) return
@@ -31,7 +39,10 @@ export const systemClock: Clock = {
   },
 }
 
-/** Replaces the sleep of `node:timers`, which creates an error with a stack for each early wake-up, thousands a second. */
+/**
+ * Replaces the sleep of `node:timers`. That sleep creates an error with a stack trace for each early wake-up,
+ * which can happen thousands of times a second.
+ */
 function wakeOrTimeout(ms: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve) => {
     const wake = () => {
@@ -44,7 +55,7 @@ function wakeOrTimeout(ms: number, signal: AbortSignal | undefined): Promise<voi
   })
 }
 
-/** A clock that moves only by `advance` and `put`. */
+/** A clock that moves only when `advance` or `put` is called. */
 export class ManualClock implements Clock {
   #now: number
   #steady = 0
@@ -91,7 +102,7 @@ export class ManualClock implements Clock {
     }
   }
 
-  /** Moves the clock and wakes, in order, every sleeper that is due. */
+  /** Moves both clocks forward by `ms`, then wakes all due sleepers, earliest first. */
   advance(ms: number): void {
     this.#now += ms
     this.#steady += ms
@@ -100,21 +111,22 @@ export class ManualClock implements Clock {
     for (const sleeper of due) sleeper.wake()
   }
 
-  /** Moves the wall clock by `ms`, possibly back. The steady clock doesn't move. */
+  /** Moves only the wall clock (`now`) by `ms`. A negative `ms` moves it back. */
   put(ms: number): void {
     this.#now += ms
   }
 }
 
 /**
- * Exponential backoff with jitter: a random wait of 50–100% of min(cap, base × 2^attempt), in milliseconds. Jitter spreads the retries of
- * callers that failed together. @param attempt 0 for the first wait.
+ * Exponential backoff with jitter: a random wait of 50–100% of min(`capMs`, `baseMs` × 2^`attempt`), in milliseconds.
+ * The jitter spreads the retries of callers that failed at the same time.
+ * @param attempt 0 for the first wait.
  */
 export function backoffMs(clock: Clock, attempt: number, baseMs: number, capMs: number): number {
   return doublingMs(attempt, baseMs, capMs) * (0.5 + clock.random() / 2)
 }
 
-/** `backoffMs` without jitter. */
+/** Exponential backoff without jitter: min(`capMs`, `baseMs` × 2^`attempt`), in milliseconds. */
 export function doublingMs(attempt: number, baseMs: number, capMs = Number.POSITIVE_INFINITY): number {
   return Math.min(capMs, baseMs * 2 ** Math.min(attempt, 40))
 }

@@ -1,9 +1,9 @@
 import { stringify } from 'csv-stringify/sync'
 
-/** Values of a record, by column name or in column order. */
+/** Values of one record: an object by column name, or a list in column order. */
 export type CsvCells = Readonly<Record<string, unknown>> | readonly unknown[]
 
-/** A formula after blanks: spaces, no-break spaces, or a byte order mark. */
+/** Matches a formula after leading whitespace or a byte order mark, such as ` =1+1`. */
 const HIDDEN_FORMULA = /^\s+[=+\-@\uff1d\uff0b\uff0d\uff20]/
 
 const PLAIN = {
@@ -13,7 +13,8 @@ const PLAIN = {
 }
 
 /**
- * CSV by RFC 4180 for spreadsheets: text is quoted, null is an empty unquoted cell, and text that looks like a formula gets a leading `'`.
+ * CSV (RFC 4180) for spreadsheets. Text is quoted, and null is an empty unquoted cell. Text that looks like a formula
+ * gets a leading `'`, so that spreadsheets don't run it.
  */
 export function csvText(records: readonly CsvCells[], columns: readonly string[], header: boolean): string {
   return stringify([...records], {
@@ -23,13 +24,13 @@ export function csvText(records: readonly CsvCells[], columns: readonly string[]
     escape_formulas: true,
     cast: {
       ...PLAIN.cast,
-      // The library escapes formulas, except after a line break or blanks, which spreadsheets skip.
+      // Spreadsheets also run a formula after blanks or a line break. The library doesn't escape those formulas.
       string: (value) => (value.startsWith('\n') || HIDDEN_FORMULA.test(value) ? `'${value}` : value),
     },
   })
 }
 
-/** CSV for programs: as `csvText`, without escaping formulas. */
+/** CSV for programs: like `csvText`, but formulas aren't escaped. */
 export function plainCsvText(records: readonly CsvCells[], columns: readonly string[], header: boolean): string {
   return stringify([...records], { ...PLAIN, columns, header })
 }

@@ -3,9 +3,11 @@ import type { Log } from './log.ts'
 import type { Service } from './service.ts'
 
 /**
- * Runs one piece of claimed work. @param release gives the claim back.
+ * Runs one piece of claimed work.
+ * @param release gives the claim back; called if `work` throws. Otherwise other
+ * processes would wait until the lease ends.
  * @returns the result of `work`; `lost` if another process took over the claim.
- * @throws the error of `work`, after releasing the claim so that nobody waits for its lease.
+ * @throws the error of `work`, after `release`.
  */
 export async function doClaimed<T>(log: Log, work: () => Promise<T>, release: () => Promise<unknown>): Promise<T | 'lost'> {
   try {
@@ -20,7 +22,7 @@ export async function doClaimed<T>(log: Log, work: () => Promise<T>, release: ()
   }
 }
 
-/** Until stopped, claims due work in small batches and runs it. */
+/** A service that claims due work in small batches and runs it, until the signal of `run` aborts. */
 export abstract class DueLoop<Claim> implements Service {
   readonly name: string
   readonly #log: Log
@@ -48,17 +50,17 @@ export abstract class DueLoop<Claim> implements Service {
         for (const end of ends) if (end.status === 'rejected') throw end.reason
       }
     } catch (error) {
-      // Stopping aborts the requests in flight.
+      // While stopping, errors are expected, because the abort cancels requests in flight.
       if (!signal.aborted) throw error
     }
   }
 
-  /** Runs first, at each start. */
+  /** Called once at each start, before the first claim. */
   protected abstract begin(signal: AbortSignal): Promise<void>
-  /** @returns claimed work; empty if nothing is due or allowed now. */
+  /** @returns claimed work; an empty list if nothing is due or allowed now. */
   protected abstract claim(signal: AbortSignal): Promise<readonly Claim[]>
   protected abstract carryOut(claim: Claim, signal: AbortSignal): Promise<unknown>
   protected abstract release(claim: Claim): Promise<unknown>
-  /** Resolves when there may be work. */
+  /** Called if nothing was claimed. Resolves when work may be due. */
   protected abstract rest(signal: AbortSignal): Promise<void>
 }

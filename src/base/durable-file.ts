@@ -2,10 +2,10 @@ import { open, rename, rm } from 'node:fs/promises'
 import { codeOf } from './errors.ts'
 
 /**
- * Creates a file and syncs its content; fails if it exists. To make the name durable, sync its folder.
+ * Creates a file and syncs its content to disk. To make the file's name durable too, sync its folder.
  * @param mode file permissions; 0o600 for the current user only.
- * @param onDisk wraps each file system call, to explain its error. Errors of `chunks` bypass it.
- * @throws errors of the file system, `chunks` or `onDisk`.
+ * @param onDisk wraps each file system call to explain its error. Errors of `chunks` aren't passed to `onDisk`.
+ * @throws an error if the file exists; errors of the file system, `chunks`, or `onDisk`.
  */
 export async function createFile(
   path: string,
@@ -24,8 +24,9 @@ export async function createFile(
 export type OnDisk = <T>(call: Promise<T>) => Promise<T>
 
 /**
- * Replaces a file atomically: after a power failure, either the old or the new content is complete.
- * @param temporary path of the incomplete new file; removed on failure.
+ * Replaces a file atomically. After a power failure, the file has either all of
+ * the old content or all of the new content.
+ * @param temporary path of the new file until it is complete; removed on failure.
  * @throws errors of the file system.
  */
 export async function replaceFile(
@@ -44,7 +45,7 @@ export async function replaceFile(
   }
 }
 
-/** Makes the content of an existing file durable. @throws what the file system throws. */
+/** Syncs the content of an existing file to disk. @throws errors of the file system. */
 export async function syncFile(path: string): Promise<void> {
   const file = await open(path, 'r')
   try {
@@ -54,12 +55,15 @@ export async function syncFile(path: string): Promise<void> {
   }
 }
 
-/** Makes the names in a folder durable, such as after a rename. @throws what the file system throws. */
+/**
+ * Syncs a folder to disk, so that files keep their new names after a power failure.
+ * @throws errors of the file system.
+ */
 export async function syncFolder(path: string): Promise<void> {
   try {
     await syncFile(path)
   } catch (error) {
-    // Some file systems cannot sync a folder; they keep names durable anyway.
+    // Some file systems don't support syncing a folder. They keep names durable without a sync.
     if (!['EINVAL', 'ENOTSUP', 'EOPNOTSUPP', 'EISDIR', 'EPERM'].includes(codeOf(error))) throw error
   }
 }

@@ -1,12 +1,12 @@
 /**
- * Base class of the product's errors. The subclass states whether a retry can help. Any other error is permanent for the item that caused
- * it.
+ * Base class of the product's errors. Each subclass states whether a retry can help.
+ * Treat any other error as permanent for the item that caused the error.
  */
 export abstract class ProductError extends Error {
   override readonly name: string = this.constructor.name
 }
 
-/** A retry can help. `retryAfterMs`: delay that the other side requested, if any. */
+/** A retry can help. `retryAfterMs`: the delay that the other side requested, in milliseconds. */
 export class TransientError extends ProductError {
   readonly retryAfterMs: number | undefined
   constructor(message: string, options: ErrorOptions & { retryAfterMs?: number | undefined } = {}) {
@@ -15,28 +15,28 @@ export class TransientError extends ProductError {
   }
 }
 
-/** @returns the delay that the other side requested, in milliseconds; 0 if none. */
+/** @returns the delay that the other side requested, in milliseconds; 0 if no delay was requested. */
 export function retryAfterOf(error: unknown): number {
   return error instanceof TransientError ? (error.retryAfterMs ?? 0) : 0
 }
 
-/** Another transaction wrote the same rows. An immediate retry reads the new rows. */
+/** Another transaction changed the same rows. An immediate retry reads the new rows. */
 export class ConcurrentWriteError extends TransientError {}
 
-/** A retry cannot help; other work continues. */
+/** A retry can't help for this item. Other work continues. */
 export class PermanentError extends ProductError {}
 
-/** Another process took over claimed work before it was settled. The whole transaction rolls back. */
+/** Another process took over this claimed work before its outcome was stored. The transaction rolls back. */
 export class LeaseLostError extends PermanentError {
   constructor(what: string) {
     super(`${what}: the lease was lost, another process does this work now`)
   }
 }
 
-/** The process cannot continue. The message says what to do. */
+/** The process can't continue and must end. The message says what to do. */
 export class FatalError extends ProductError {}
 
-/** Wrong usage or configuration. Reports all problems, one line each (exit code 2). */
+/** Wrong usage or configuration. The exit code is 2. `problems` has one line for each problem. */
 export class UsageError extends ProductError {
   readonly problems: readonly string[]
   constructor(problems: readonly string[]) {
@@ -45,16 +45,19 @@ export class UsageError extends ProductError {
   }
 }
 
-/** Not done: another run holds the lock, or the service requested too long a pause (exit code 4). */
+/**
+ * The work was not done, because another run holds the lock or the service
+ * requested too long a pause. The exit code is 4.
+ */
 export class BusyError extends ProductError {}
 
-/** Node's messages for system limits, and a fix for each. */
+/** Patterns of Node's messages for exceeded system limits, and a fix for each. */
 const LIMITS: readonly (readonly [pattern: RegExp, fix: string])[] = [
   [/\bEMFILE\b|too many open files/, 'raise the limit of open files of this process (ulimit -n)'],
   [/^EAGAIN$/, 'this process cannot start another thread; raise its limit (ulimit -u, or pids_limit of the container)'],
 ]
 
-/** @returns the message of any thrown value, in one non-empty line. Never throws. */
+/** @returns the message of any thrown value, as one non-empty line. Never throws. */
 export function messageOf(error: unknown): string {
   const text = textOf(error).replace(/\s+/g, ' ').trim() || 'unknown error'
   const fix = LIMITS.find(([pattern]) => pattern.test(text))?.[1]
@@ -62,7 +65,8 @@ export function messageOf(error: unknown): string {
 }
 
 function textOf(error: unknown): string {
-  // If all addresses of a host fail, the error has no message, only an error per address.
+  // If a connection fails at all addresses of a host, Node's AggregateError has
+  // no message, only an error for each address.
   if (error instanceof AggregateError && error.message === '') return [...new Set(error.errors.map(messageOf))].join('; ') || error.name
   if (error instanceof Error) return String(error.message || error.name)
   try {
@@ -72,7 +76,7 @@ function textOf(error: unknown): string {
   }
 }
 
-/** @returns a system error's code, such as ENOSPC; '' for other errors. */
+/** @returns the code of a system error, such as ENOSPC; '' for other errors. */
 export function codeOf(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : ''
 }

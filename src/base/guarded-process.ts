@@ -2,16 +2,18 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { Worker } from 'node:worker_threads'
 
-/** Options of a child process that may take too much time or memory. */
+/** Options of a child process with limited memory. */
 export interface GuardedOptions {
   readonly env?: NodeJS.ProcessEnv
   readonly v8?: readonly string[]
-  /** Limit in MB. A larger process ends with SIGABRT, as at V8's heap limit. Default: no limit. */
+  /**
+   * Memory limit in MB. A process above the limit is aborted with SIGABRT, as at V8's heap limit. Default: no limit.
+   */
   readonly memoryMb?: number
   readonly stderr: 'ignore' | 'inherit'
 }
 
-/** Starts a script, which must first call `guard`, as a child process. */
+/** Runs a script as a child process. The script must call `guard` first. */
 export function startGuarded(script: URL, { env, v8 = [], memoryMb, stderr }: GuardedOptions): ChildProcess {
   return fork(script, [String(process.pid), String(memoryMb ?? '')], {
     ...(env && { env }),
@@ -21,7 +23,7 @@ export function startGuarded(script: URL, { env, v8 = [], memoryMb, stderr }: Gu
   })
 }
 
-/** Runs in a worker thread, because a busy script blocks its own thread. */
+/** Code of a watchdog. Runs in a worker thread, because a busy script blocks the timers of its own thread. */
 const GUARD = `
 const { parent, bytes } = require('node:worker_threads').workerData
 setInterval(() => {
@@ -29,13 +31,19 @@ setInterval(() => {
   if (process.memoryUsage.rss() > bytes) process.kill(process.pid, 'SIGABRT')
 }, 10)`
 
-/** Out of memory, Linux kills this process first. No core dumps, which would contain personal data. */
+/**
+ * Settings of a Linux process. The first makes Linux kill this process first if memory runs out. The second turns off
+ * core dumps, because they would contain personal data.
+ */
 const LINUX_SETTINGS = [
   ['/proc/self/oom_score_adj', '1000'],
   ['/proc/self/coredump_filter', '0'],
 ] as const
 
-/** Ends this child of `startGuarded`, even while busy, when its parent has ended or its memory exceeds the limit. */
+/**
+ * Call this first in a script that `startGuarded` runs. Ends the process if its parent has ended or its memory exceeds
+ * the limit, even while the script is busy.
+ */
 export function guard(): void {
   const [, , parent, memoryMb] = process.argv
   const workerData = { parent: Number(parent), bytes: Number(memoryMb) * 2 ** 20 || Number.POSITIVE_INFINITY }
@@ -45,7 +53,7 @@ export function guard(): void {
     try {
       writeFileSync(file, value)
     } catch {
-      // Not Linux.
+      // The file exists only on Linux.
     }
   }
 }

@@ -7,18 +7,22 @@ export type Priority = 'live' | 'background'
 
 /** Lowest rate after throttling, in requests per second. */
 const FLOOR_RPS = 0.1
-/** Share of the full rate recovered per second without throttling: 0 to 100% in 200 s. */
+/** Share of the full rate that the rate recovers per second without throttling. From 0 to 100% takes 200 s. */
 const RECOVERY_PER_SECOND = 0.005
-/** Callers wait for pauses up to this long. A longer pause rejects them, so that they hold no lease. */
+/**
+ * In a pause up to this long, callers wait. In a longer pause, callers get an error, so
+ * that they don't hold a lease for that time.
+ */
 const PATIENCE_MS = 5_000
-/** Capacity of the token bucket, in seconds of requests; at least one request. */
+/** Capacity of the token bucket: the number of requests in this many seconds at the current rate, but at least 1. */
 const BURST_SECONDS = 0.1
-/** Every tenth turn goes to waiting background work, so that live work can't starve it. */
+/** Every tenth turn goes to waiting background work, even if live work is waiting. */
 const BACKGROUND_TURN = 10
 
 /**
- * Rate limiter: a token bucket with a queue. Throttling halves the rate, which then recovers slowly. During a pause requested by the other
- * side, nothing passes (trap 49).
+ * Rate limiter: a token bucket with a queue. When the other side throttles a
+ * request, the rate halves, then recovers slowly.
+ * During a pause that the other side requested, no request passes (trap 49).
  */
 export class RateLimiter {
   readonly #clock: Clock
@@ -32,11 +36,11 @@ export class RateLimiter {
   #loweredAt = Number.NEGATIVE_INFINITY
   #turn = 0
   #isRunning = false
-  /** Cancels the wait for the next turn. An unneeded timer would delay the end of the process. */
+  /** Cancels the timer for the next turn. Without this, an unneeded timer would delay the end of the process. */
   #sleeping = new AbortController()
   #isClosed = false
 
-  /** @param requestsPerSecond the full rate, never exceeded. */
+  /** @param requestsPerSecond the full rate. The limiter never exceeds it. */
   constructor(clock: Clock, requestsPerSecond: number) {
     this.#clock = clock
     this.#fullRps = requestsPerSecond
@@ -44,31 +48,34 @@ export class RateLimiter {
     this.#countedAt = clock.steady()
   }
 
-  /** Requests per second allowed now. */
+  /** The current rate, in requests per second. */
   get rate(): number {
     this.#count()
     return this.#rps
   }
 
-  /** Rest of a requested pause in which every caller is rejected, in milliseconds; 0 in a short pause. */
+  /**
+   * Milliseconds left of a pause in which callers get an error; 0 without a
+   * pause, or while callers can wait for its end.
+   */
   get pausedMs(): number {
     const pauseMs = this.#pausedUntil - this.#clock.steady()
     return pauseMs > PATIENCE_MS ? pauseMs : 0
   }
 
-  /** Divides the full rate equally among `processes`. */
+  /** Divides the full rate equally among `processes`, the number of processes that send requests. */
   shareAmong(processes: number): void {
     this.#count()
     const before = this.#ceiling
     this.#processes = Math.max(1, processes)
-    // A throttled rate keeps its share of the full rate.
+    // A throttled rate changes in the same proportion as the full rate.
     this.#rps = Math.max(this.#floor, this.#rps * (this.#ceiling / before))
   }
 
   /**
-   * Waits for a turn: first come, first served, live work before background work.
-   * @throws TransientError immediately in a pause of more than a few seconds (with `retryAfterMs`) or if the limiter is closed.
-   * @throws the reason of `signal` when it aborts.
+   * Waits for permission to send one request. Callers are served in order, `live` before `background`.
+   * @throws TransientError immediately if the limiter is closed, or in a pause of more than 5 s (with `retryAfterMs`).
+   * @throws the abort reason of `signal`.
    */
   async take(priority: Priority = 'live', signal?: AbortSignal): Promise<void> {
     signal?.throwIfAborted()
@@ -87,15 +94,17 @@ export class RateLimiter {
     }
   }
 
-  /** Gives back an unused turn. */
+  /** Returns permission for a request that wasn't sent. */
   release(): void {
     this.#tokens += 1
     this.#sleeping.abort()
   }
 
   /**
-   * Records that the other side throttled a request. @param pauseMs the requested pause; 0 if none.
-   * @param sentAt steady time of sending. Requests in flight together lower the rate only once.
+   * Records that the other side throttled a request, and lowers the rate. Requests that were in
+   * flight together lower the rate only once.
+   * @param pauseMs the requested pause in milliseconds; 0 if no pause was requested.
+   * @param sentAt when the request was sent, by the steady clock.
    */
   throttled(pauseMs: number, sentAt: number): void {
     this.#count()
@@ -108,7 +117,7 @@ export class RateLimiter {
     this.pause(pauseMs)
   }
 
-  /** Blocks callers for `pauseMs` milliseconds. Never shortens a pause. */
+  /** Blocks all requests for `pauseMs` milliseconds. Never shortens an earlier pause. */
   pause(pauseMs: number): void {
     this.#pausedUntil = Math.max(this.#pausedUntil, this.#clock.steady() + pauseMs)
     if (pauseMs > PATIENCE_MS) this.#refuseAll(pausedError(pauseMs))
@@ -128,7 +137,7 @@ export class RateLimiter {
     return Math.min(FLOOR_RPS, this.#ceiling)
   }
 
-  /** Adds the tokens and the rate recovery earned since the last call. */
+  /** Adds tokens, and raises a lowered rate, for the time since the last call. */
   #count(): void {
     const now = this.#clock.steady()
     const seconds = Math.max(0, now - this.#countedAt) / 1000

@@ -1,4 +1,6 @@
-/** @returns a function that calls `load` once. A failure isn't cached: the next call retries, because the cause may be fixed by then. */
+/**
+ * @returns a function that calls `load` once and caches the result. If `load` fails, the next call runs `load` again.
+ */
 export function loadOnce<T>(load: () => Promise<T>): () => Promise<T> {
   let loading: Promise<T> | null = null
   return () => {

@@ -6,38 +6,39 @@ import { REDACTED, withoutSecrets, withoutUrlSecrets } from './secret.ts'
 import { isHarmless, rewriteJsonText } from './tax-id-text.ts'
 import { type TaxIdKeys, taxIdKeys } from './tax-ids.ts'
 
-/** The program's log, one JSON line per entry; see `createLog`. */
+/** The program's log: one JSON line for each entry. Created by `createLog`. */
 export type Log = Logger
 
 export interface LogOptions {
   readonly level: string
-  /** Readable lines for a terminal instead of JSON. */
+  /** True: readable lines for a terminal. False: JSON. */
   readonly pretty: boolean
-  /** All secrets in the settings. They are masked in every line, even inside other text. */
+  /** All secrets in the settings. Every log line masks them, also inside longer text. */
   readonly secrets: readonly string[] | KnownSecrets
-  /** Where lines go. Default: standard output. */
+  /** Where lines are written. Default: standard output. */
   readonly destination?: DestinationStream
 }
 
-/** Keys, in lower case without `_` and `-`, whose values are masked at any depth. */
+/** Keys whose values are masked at any depth. Keys are compared in lower case, without `_` and `-`. */
 const SECRET_KEYS = new Set(['authorization', 'clientsecret', 'accesstoken', 'refreshtoken', 'secret', 'secrets', 'password', 'token'])
 
-/** Cheap test for a secret key that avoids parsing every line. */
+/** Quick test for a secret key, to avoid parsing every line. */
 const MAYBE_SECRET = /(?:authorization|secret|token|password)[a-z_-]*":/i
 
-/** Byte limit of lines buffered while writing fails. */
+/** Limit in bytes of the lines that wait in memory while standard output can't be written. */
 const KEPT_BYTES = 1 << 20
 
 /**
- * Creates the log, which never contains a known secret, or a field known to contain a token, FEIN or SSN. Every finished line is searched,
- * because pino's own redaction covers neither messages nor errors.
+ * Creates the log. Known secrets, and fields known to contain a token, FEIN, or SSN, are masked.
+ * Each finished line is searched, because pino's own redaction covers neither messages nor errors.
  */
 export function createLog(options: LogOptions): Log {
   const destination = options.destination ?? (options.pretty ? pretty({ ignore: 'pid,hostname', sync: true }) : standardOutput())
   const known = options.secrets instanceof KnownSecrets ? options.secrets : new KnownSecrets(options.secrets)
   const masked: DestinationStream = {
     write(line: string) {
-      // JSON escapes control characters only up to U+001F. Escaping the others changes neither validity nor meaning.
+      // JSON escapes control characters only up to U+001F. `printable` escapes the
+      // remaining ones, and the line stays valid JSON.
       const safe = printable(known.mask(validJson(line)))
       destination.write(options.pretty ? shownAsText(safe) : safe)
     },
@@ -46,10 +47,13 @@ export function createLog(options: LogOptions): Log {
   return pino({ level: options.level, base: null, timestamp: isoTime, serializers: { err: shownError } }, masked)
 }
 
-/** Non-JSON numbers. */
+/** Numbers that JSON doesn't allow. */
 const BARE_NUMBER = /(?<=[[:,])-?(?:Infinity|NaN)(?=[\]},])/g
 
-/** @returns the line as valid JSON. After a bigint, pino writes NaN and Infinity in typed arrays without quotes. */
+/**
+ * @returns the line as valid JSON. After a bigint, pino writes NaN and Infinity in typed arrays without quotes.
+ * This function replaces them with null.
+ */
 function validJson(line: string): string {
   if (line.search(BARE_NUMBER) === -1) return line
   try {
@@ -60,7 +64,10 @@ function validJson(line: string): string {
   }
 }
 
-/** Omits the stack of an environment error, which is noise, and Postgres error details, which repeat row values. */
+/**
+ * Removes what the log doesn't need from an error: the stack of a system or transient error, and
+ * Postgres details, because they repeat row values.
+ */
 function shownError(error: unknown): unknown {
   if (!(error instanceof Error)) return error
   const { stack, detail: _row, where: _place, ...rest } = pino.stdSerializers.err(error)
@@ -68,27 +75,33 @@ function shownError(error: unknown): unknown {
   return error instanceof TransientError || isOfSystem ? rest : { stack, ...rest }
 }
 
-/** Makes control characters inside texts visible, because pretty-printing removes JSON's escapes. */
+/** Escapes control characters inside texts again, because pretty-printing decodes JSON's escapes. */
 function shownAsText(line: string): string {
   const texts = (_key: string, value: unknown) => (typeof value === 'string' ? printable(value) : value)
   return `${JSON.stringify(JSON.parse(line, texts))}\n`
 }
 
-/** Standard output that survives write errors, such as a full disk. Buffers lines up to a limit for a later write. */
+/**
+ * Standard output that survives write errors, such as a full disk. Lines that can't be written
+ * are kept, up to a limit, and written later.
+ */
 function standardOutput(): DestinationStream {
   const output = pino.destination({ dest: 1, sync: true, maxLength: KEPT_BYTES })
   output.on('error', () => {})
   return output
 }
 
-/** Masks secrets and the values of tax-id keys. Secrets removed from the settings stay masked, because they may still be in use. */
+/**
+ * Masks secrets and the values of tax-id keys. A secret that is removed from the settings
+ * stays masked, because it may still be in use.
+ */
 export class KnownSecrets {
   #taxIdFields: readonly string[] = []
   #taxIds: TaxIdKeys = taxIdKeys()
   #known: readonly string[] = []
   #inJson: readonly string[] = []
 
-  /** @param taxIdFields keys of tax ids besides the built-in ones. */
+  /** @param taxIdFields further keys whose values are tax ids, in addition to the built-in keys. */
   constructor(secrets: readonly string[], taxIdFields: readonly string[] = []) {
     this.add(secrets, taxIdFields)
   }
@@ -100,12 +113,12 @@ export class KnownSecrets {
     this.#inJson = this.#known.map((secret) => JSON.stringify(secret).slice(1, -1))
   }
 
-  /** @returns plain text with known secrets and the secret parts of URLs masked, even short ones. */
+  /** @returns plain text with known secrets, even short secrets, and the secret parts of URLs masked. */
   maskText(text: string): string {
     return withoutUrlSecrets(withoutSecrets(text, this.#known))
   }
 
-  /** @returns a JSON line with secrets masked, still valid JSON. */
+  /** Masks secrets in a JSON line. @returns a line of valid JSON. */
   mask(given: string): string {
     const line = this.#withoutTaxIds(given)
     if (!MAYBE_SECRET.test(line) && !this.#inJson.some((secret) => line.includes(secret)) && withoutUrlSecrets(line) === line) return line
@@ -136,7 +149,10 @@ export class KnownSecrets {
   }
 }
 
-/** Fields that log readers sort by. Not masked: a short numeric secret would break them. */
+/**
+ * True for the fields `level` and `time`, which log readers sort by. These fields are never masked, because a short
+ * numeric secret could match a part of their values.
+ */
 function isFrame(key: string, value: unknown): boolean {
   return (key === 'level' && typeof value === 'number') || (key === 'time' && /^\d{4}-\d\d-\d\dT[\d:.]{12}Z$/.test(String(value)))
 }

@@ -1,10 +1,12 @@
 import { listNames } from './list-names.ts'
 
-/** Limits of a misspelling: changed letters, and their share of the word. */
+/** Limits of a misspelling: the number of changed letters, and their share of the longer word. */
 const MOST_CHANGED = 3
 const MOST_OF_WORD = 0.6
 
-/** @returns the names that a word may be a misspelling of: those with the fewest changed letters. */
+/**
+ * @returns the names that `word` may be a misspelling of: the names with the fewest changed letters, within the limits.
+ */
 export function nearNames(word: string, names: readonly string[]): string[] {
   const near = [...new Set(names)].map((name) => ({ name, changed: editDistance(word, name) }))
   const least = Math.min(MOST_CHANGED, ...near.map(({ changed }) => changed))
@@ -13,20 +15,23 @@ export function nearNames(word: string, names: readonly string[]): string[] {
   return near.filter(isNear).map(({ name }) => name)
 }
 
-/** @returns `did you mean acme?`, or `listNames` if no name is near. */
+/** @returns `did you mean acme?` if a name is similar; otherwise the text of `listNames`. */
 export function meantOrListed(word: string, names: readonly string[], none?: string): string {
   const near = nearNames(word, names)
   return near.length > 0 ? `did you mean ${near.join(' or ')}?` : listNames(names, none)
 }
 
-/** @returns the name in `known` (not empty) with the fewest changed letters. */
+/** @returns the name in `known` with the fewest changed letters. `known` must not be empty. */
 export function nearest(word: string, known: readonly string[]): string {
   const start = word.slice(0, 64)
   const byDistance = known.map((name) => ({ name, changed: editDistance(start, name) })).sort((a, b) => a.changed - b.changed)
   return byDistance[0]?.name ?? ''
 }
 
-/** Counts letters to change, add, remove, or swap with their neighbor. */
+/**
+ * @returns the number of edits that turn `from` into `to`. An edit changes, adds, or
+ * removes a letter, or swaps two neighbors.
+ */
 export function editDistance(from: string, to: string): number {
   let before: readonly number[] = []
   let row: readonly number[] = [...Array(to.length + 1).keys()]

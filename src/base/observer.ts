@@ -1,9 +1,12 @@
-/** Receives measurements from all stages. Names equal those in /metrics without the prefix `submission_mirror_`; see `ops/metrics`. */
+/**
+ * Receives measurements from all stages. In /metrics, each name has the prefix
+ * `submission_mirror_`. `ops/metrics` describes each metric.
+ */
 export interface Observer {
   count(name: CounterName, labels?: Labels, by?: number): void
   time(name: TimerName, seconds: number, labels?: Labels): void
   set(name: GaugeName, value: number, labels?: Labels): void
-  /** Records a step of a delivery's trace. Undefined if tracing is off, so that no trace data is looked up. */
+  /** Records a step of a delivery's trace. Undefined if tracing is off, so that callers don't look up trace data. */
   readonly trace?: (step: TracedStep) => void
 }
 
@@ -14,64 +17,67 @@ export interface DeliveryName {
 
 /** One traced step of processing a delivery. */
 export interface TracedStep {
-  /** `delivery`: from arrival to answer. `apply`: write into the mirror. `push`: attempt to send a change to a destination. */
+  /**
+   * `delivery`: from arrival to answer. `apply`: write into the mirror. `push`:
+   * attempt to send a change to a destination.
+   */
   readonly name: 'delivery' | 'apply' | 'push'
   readonly of: DeliveryName
-  /** Other possible causes of this step. */
+  /** Other deliveries that may have caused this step. */
   readonly orOf?: readonly DeliveryName[]
   readonly startMs: number
   readonly endMs: number
   readonly failed: boolean
-  /** Names, states and numbers; nothing personal and no foreign text. */
+  /** Names, states, and numbers only. Must not contain personal data or text from other systems. */
   readonly attributes: Readonly<Record<string, string | number>>
 }
 
 export type Labels = Readonly<Record<string, string>>
 
 export type CounterName =
-  | 'connections_rejected_total' // reason
-  | 'deliveries_total' // account, answer (204, 401, …)
-  | 'deliveries_differing_total' // account, first (kept, removed)
-  | 'deliveries_rejected_total' // account, reason
-  | 'deliveries_verified_total' // account, secret (its position in the settings, from 1)
-  | 'deliveries_settled_total' // account, state (done, aside, retry, dead)
-  | 'applied_rows_total' // account, entity, operation, cause
-  | 'documents_total' // account, outcome (stored, failed)
-  | 'conflicts_total' // account, entity
-  | 'unreadable_items_total' // account, read
-  | 'token_mints_total' // account, outcome (ok, refused, failed)
-  | 'upstream_requests_total' // account, class (ok, auth, gone, throttled, rejected, unavailable, oversized, network)
-  | 'feed_reads_total' // account, read, outcome
-  | 'stalled_cursors_total' // account, read
-  | 'invalid_cursors_total' // account, read
-  | 'full_reads_total' // account, read
-  | 'sweeps_total' // account
-  | 'lost_webhooks_total' // account, entity
-  | 'reloads_total' // outcome (applied, unchanged, refused)
-  | 'discovery_probes_total' // account, outcome (ok, limited, or the class of the failure)
-  | 'discovered_submissions_total' // account
-  | 'alert_messages_total' // operator, outcome (sent, failed, given_up)
-  | 'push_verified_total' // destination, result (has, lacks, differs, undetermined)
-  | 'push_attempts_total' // destination, outcome (delivered, failed, throttled, unknown, dead, unmapped, stop, skipped)
+  | 'connections_rejected_total' // labels: reason
+  | 'deliveries_total' // labels: account, answer (204, 401, …)
+  | 'deliveries_differing_total' // labels: account, first (kept, removed)
+  | 'deliveries_rejected_total' // labels: account, reason
+  | 'deliveries_verified_total' // labels: account, secret (its position in the settings, from 1)
+  | 'deliveries_settled_total' // labels: account, state (done, aside, retry, dead)
+  | 'applied_rows_total' // labels: account, entity, operation, cause
+  | 'documents_total' // labels: account, outcome (stored, failed)
+  | 'conflicts_total' // labels: account, entity
+  | 'unreadable_items_total' // labels: account, read
+  | 'token_mints_total' // labels: account, outcome (ok, refused, failed)
+  | 'upstream_requests_total' // labels: account, class (ok, auth, gone, throttled, rejected, …)
+  | 'feed_reads_total' // labels: account, read, outcome
+  | 'stalled_cursors_total' // labels: account, read
+  | 'invalid_cursors_total' // labels: account, read
+  | 'full_reads_total' // labels: account, read
+  | 'sweeps_total' // labels: account
+  | 'lost_webhooks_total' // labels: account, entity
+  | 'reloads_total' // labels: outcome (applied, unchanged, refused)
+  | 'discovery_probes_total' // labels: account, outcome (ok, limited, or the class of the failure)
+  | 'discovered_submissions_total' // labels: account
+  | 'alert_messages_total' // labels: operator, outcome (sent, failed, given_up)
+  | 'push_verified_total' // labels: destination, result (has, lacks, differs, undetermined)
+  | 'push_attempts_total' // labels: destination, outcome (delivered, failed, throttled, unknown, …)
 
 export type TimerName =
-  | 'acknowledge_seconds' // account
+  | 'acknowledge_seconds' // labels: account
   | 'inbox_commit_seconds'
   | 'apply_commit_seconds'
   | 'delivery_to_mirror_seconds'
   | 'record_lag_seconds'
-  | 'upstream_seconds' // account, operation
-  | 'push_seconds' // destination
-  | 'push_lag_seconds' // destination
+  | 'upstream_seconds' // labels: account, operation
+  | 'push_seconds' // labels: destination
+  | 'push_lag_seconds' // labels: destination
 
 export type GaugeName =
   | 'inbox_append_rows' // rows in the last group commit
-  | 'upstream_rate' // account: requests a second now allowed
-  | 'upstream_circuit_open' // account
-  | 'push_circuit_open' // destination
-  | 'clock_skew_seconds' // account: how far the service's clock is ahead of ours
+  | 'upstream_rate' // labels: account. Allowed requests per second.
+  | 'upstream_circuit_open' // labels: account
+  | 'push_circuit_open' // labels: destination
+  | 'clock_skew_seconds' // labels: account. Seconds that the service's clock is ahead of ours.
   | 'disk_free_bytes'
   | 'disk_size_bytes'
 
-/** For commands and tests without metrics. */
+/** Discards all measurements. For commands and tests. */
 export const silentObserver: Observer = { count() {}, time() {}, set() {} }

@@ -14,7 +14,10 @@ export class OnceAMinute {
     this.#say = say
   }
 
-  /** Reports `text` and the number of suppressed reports. Within a minute of the last report, only counts. */
+  /**
+   * Reports `text`, and how many calls were suppressed before it. Within a minute
+   * of the last report, only counts the call.
+   */
   tell(text: string): void {
     const now = this.#clock.steady()
     if (now - this.#saidAt < EVERY_MS) {

@@ -4,7 +4,11 @@ import { basename, dirname } from 'node:path'
 import { replaceFile, syncFolder } from './durable-file.ts'
 import { codeOf } from './errors.ts'
 
-/** @returns the mirror named in an owner file; null if the file or its folder is missing. @throws errors of the file system. */
+/**
+ * Reads an owner file. An owner file names the mirror that a folder belongs to.
+ * @returns the mirror's name; null if the file or its folder is missing.
+ * @throws errors of the file system.
+ */
 export async function readOwner(file: string): Promise<string | null> {
   try {
     return (await readFile(file, 'utf8')).trim()
@@ -14,15 +18,20 @@ export async function readOwner(file: string): Promise<string | null> {
   }
 }
 
-/** Durably writes an owner file to an existing folder. Safe across processes. @throws errors of the file system. */
+/**
+ * Writes an owner file durably. The folder must exist. Several processes can call this at the same time.
+ * @throws errors of the file system.
+ */
 export async function writeOwner(file: string, owner: string): Promise<void> {
   await replaceFile(file, `${file}.${randomUUID()}`, `${owner}\n`)
   await syncFolder(dirname(file))
 }
 
 /**
- * @param place as `the folder /data/backups`. @param what its contents. @param owner from its owner file.
- * @returns a sentence that names the other mirror that owns the place; null if nobody or this mirror does.
+ * @param place for example `the folder /data/backups`.
+ * @param what the contents of the place, for example `backups`.
+ * @param owner the mirror that the owner file names.
+ * @returns an error text if the place belongs to another mirror; null if it belongs to this mirror or to none.
  */
 export function foreignOwner(
   place: string,

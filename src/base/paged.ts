@@ -1,6 +1,9 @@
 type ReadPage<T> = (last: T | undefined) => Promise<readonly T[]>
 
-/** All pages of a list. @param read returns up to `size` items after the last one. */
+/**
+ * Reads a list page by page.
+ * @param read returns up to `size` items that follow the item `last`. For the first page, `last` is undefined.
+ */
 export async function* pagesOf<T>(size: number, read: ReadPage<T>): AsyncGenerator<readonly T[]> {
   for (let last: T | undefined, more = true; more; ) {
     const page = await read(last)
@@ -10,7 +13,7 @@ export async function* pagesOf<T>(size: number, read: ReadPage<T>): AsyncGenerat
   }
 }
 
-/** The items of `pagesOf`. */
+/** Reads the same list as `pagesOf`, item by item. */
 export async function* itemsOf<T>(size: number, read: ReadPage<T>): AsyncGenerator<T> {
   for await (const page of pagesOf(size, read)) yield* page
 }

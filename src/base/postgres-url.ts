@@ -1,16 +1,20 @@
-/** Scheme, user and password, hosts, and the rest. `new URL` rejects several hosts with ports. */
+/**
+ * Matches scheme, login, hosts, path, query, and fragment. `new URL` can't parse the URL,
+ * because it rejects several hosts with ports.
+ */
 const PARTS = /^(postgres(?:ql)?:\/\/)(?:([^/?#]*)@)?([^/?#]*)([^?#]*)(?:\?([^#]*))?(#.*)?$/s
 
 export interface ServerUrl {
-  /** `db1.example:5432`, or the folder of a Unix socket. */
+  /** Host and port, such as `db1.example:5432`, or the folder of a Unix socket. */
   readonly name: string
   readonly url: string
 }
 
 /**
- * Splits a libpq URL with several servers into one URL per server, in order: `postgres://u:p@h1:5432,h2:5433/db`, or lists in `host` and
- * `port`.
- * @returns any other text unchanged as one server; null if the lists don't match or a host is missing.
+ * Splits a libpq URL with several servers into one URL for each server, in order. Such a URL is
+ * `postgres://u:p@h1:5432,h2:5433/db`, or has lists in its parameters `host` and `port`.
+ * @returns null if a host is missing, or if hosts and ports differ in number. Any other text
+ * counts as one server, and its URL is unchanged.
  */
 export function splitServers(text: string): readonly ServerUrl[] | null {
   const [, scheme = '', user, authority = '', path = '', query, fragment = ''] = PARTS.exec(text) ?? []
@@ -34,7 +38,7 @@ export function splitServers(text: string): readonly ServerUrl[] | null {
 }
 
 function nameOf(url: string): string {
-  // The driver reads a URL without a host as this machine.
+  // The driver reads a URL without a host as localhost.
   const parsed = URL.parse(url.replace('@/', '@localhost/'))
   const host = parsed?.searchParams.get('host') || parsed?.hostname || 'localhost'
   return host.startsWith('/') ? host : `${host}:${parsed?.searchParams.get('port') || parsed?.port || '5432'}`

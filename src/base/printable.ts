@@ -1,6 +1,6 @@
-/** Makes foreign text safe for a terminal: control characters except line breaks and tabs become visible escapes. */
+/** Makes foreign text safe for a terminal. Control characters, except line breaks and tabs, become visible escapes. */
 export function printable(text: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this is about.
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern must match control characters.
   return text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g, escaped)
 }
 

@@ -11,7 +11,7 @@ export class Secret {
     this.#value = value
   }
 
-  /** The value. Reveal it only where it is used. */
+  /** @returns the secret text. Call this only where the text is used. */
   reveal(): string {
     return this.#value
   }
@@ -29,30 +29,37 @@ export class Secret {
   }
 }
 
-/** @param secrets in any order; empty ones are ignored. @param mask replaces each. */
+/** @returns the text with each secret replaced by `mask`. @param secrets in any order; empty secrets are ignored. */
 export function withoutSecrets(text: string, secrets: readonly string[], mask = REDACTED): string {
-  // Longest first, because a secret that begins another would leave the rest of the longer one.
+  // Longest first. If a short secret is the beginning of a long secret, replacing the short one first would
+  // leave the rest of the long secret in the text.
   const found = secrets.filter((secret) => secret !== '' && text.includes(secret)).sort((a, b) => b.length - a.length)
   if (found.length === 0) return text
-  // In one pass, because the mask may contain a short secret.
+  // In one pass, because the inserted mask may contain a short secret.
   const pattern = found.map((secret) => secret.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')).join('|')
   return text.replace(new RegExp(pattern, 'g'), () => mask)
 }
 
 export type SecretText = Pick<Secret, 'reveal'>
 
-/** Scheme, user and password of a URL. */
+/** Matches scheme, user, and password of a URL. */
 const USER_INFO = /^["'\s]*([a-z][a-z0-9+.-]*):\/\/(?:([^/?#:]*):)?([^/?#]*)@/i
-/** The path of a Zapier or Make webhook, which is its only credential. */
+/** Matches a Zapier or Make webhook URL. Its path is the only credential. */
 const HOOK_PATH = /^["'\s]*https:\/\/(?:hooks\.zapier\.com\/hooks\/[a-z]+|hook\.[a-z0-9.-]+\.make\.com)\/([^\s"'?#]+?)\/?(?=["'\s?#]|$)/i
-/** Query parameters with secret values. `sslkey` and similar name files. */
+/**
+ * Matches query parameters with secret values. Excludes `sslkey` and similar
+ * parameters, because their values are file names.
+ */
 const SECRET_PARAMETER =
   /[?&](?!ssl)[\w.%-]*(?:sig|signature|key|code|token|secret|passw(?:or)?d|pwd|auth|authorization|credentials?)=([^&#\s"']+)/gi
 
 /**
- * Finds the secret parts of a URL as written: its password, values of secret query parameters (`sig`, `code`, `api_key`), for http a user
- * without a password (a token), and the path of a Zapier or Make hook. @param text a URL of any scheme, or an expression that begins with
- * one.
+ * Finds the secret parts of a URL, as written:
+ * - the password
+ * - for http and https, a user without a password, which is a token
+ * - the values of secret query parameters, such as `sig`, `code`, or `api_key`
+ * - the path of a Zapier or Make webhook
+ * @param text a URL of any scheme, or an expression that begins with a URL.
  */
 export function secretPartsOfUrl(text: string): string[] {
   const [, scheme = '', user, last = ''] = USER_INFO.exec(text) ?? []
@@ -62,15 +69,18 @@ export function secretPartsOfUrl(text: string): string[] {
   return [password, token, ...secretsAfterHost(text)].filter((part) => part !== '')
 }
 
-/** `secretPartsOfUrl` for path and query. */
+/** Finds the secret parts of a URL's path and query; see `secretPartsOfUrl`. */
 export function secretsAfterHost(text: string): string[] {
   const [, path] = HOOK_PATH.exec(text) ?? []
   return [...(path === undefined ? [] : [path]), ...[...text.matchAll(SECRET_PARAMETER)].map(([, value = '']) => value)]
 }
 
-/** @returns the whole URL and its secret parts, each as written, as libraries encode it, and decoded. @param text a URL of any scheme. */
+/**
+ * @returns the whole URL, and its secret parts as written, as encoded by URL libraries, and decoded.
+ * @param text a URL of any scheme.
+ */
 export function secretsOfUrl(text: string): string[] {
-  // All servers of a database get the same password.
+  // The first server is enough, because all servers of a database get the same password.
   const url = URL.parse(splitServers(text)?.[0]?.url ?? text)
   const token = url && /^https?:$/.test(url.protocol) ? url.username : ''
   const parts = [...secretPartsOfUrl(text), url?.password || token].filter((part) => part !== undefined)
@@ -78,11 +88,12 @@ export function secretsOfUrl(text: string): string[] {
 }
 
 /**
- * @param secret any secret: a word, a key in many lines, a URL. @param users names that may be sent with it.
- * @returns each form in which it could appear: as is, URL-encoded, form-encoded, and as a login.
+ * @param secret a word, a key of several lines, or a URL.
+ * @param users names that may be sent with the secret.
+ * @returns each form in which the secret could appear: as is, URL-encoded, form-encoded, base64, and as a login.
  */
 export function secretForms(secret: string, users: readonly string[]): string[] {
-  // Single lines too, because a key may be printed with other line breaks.
+  // Each long line of a key is also a secret, because the key may be printed with other line breaks.
   const lines = secret.split('\n').filter((line) => line.length >= 24 && !line.startsWith('-----'))
   if (!/^[a-z][a-z0-9+.-]*:\/\//i.test(secret))
     return [...spellings(secret.replace(/^whsec_/, ''), users), ...lines.flatMap((line) => spellings(line, []))]
@@ -97,12 +108,15 @@ function spellings(word: string, users: readonly string[]): string[] {
     encodeURIComponent(word),
     new URLSearchParams({ _: word }).toString().slice('_='.length),
     base64(word),
-    // Logins of HTTP and SMTP.
+    // Logins of HTTP and SMTP: user and secret in base64.
     ...users.flatMap((user) => [base64(`${user}:${word}`), base64(`\0${user}\0${word}`)]),
   ]
 }
 
-/** Secrets of a URL whose address may be shown: its secret parts and its whole query. @param text as in `secretPartsOfUrl`. */
+/**
+ * Lists the secrets of a URL whose address may be shown: its secret parts and its whole query.
+ * @param text as in `secretPartsOfUrl`.
+ */
 export function secretsOfQuery(text: string): string[] {
   const parts = secretPartsOfUrl(text)
   return [...[...parts, ...parts.map(decoded)].flatMap((part) => spellings(part, [])), URL.parse(text)?.search ?? ''].filter(
@@ -110,10 +124,13 @@ export function secretsOfQuery(text: string): string[] {
   )
 }
 
-/** User and password in a URL within a text; for http also a user alone, because it may be a token. */
+/**
+ * Matches user and password of a URL inside a text. For http and https, also
+ * matches a user alone, which may be a token.
+ */
 const PASSWORD = /\b([a-z][a-z0-9+.-]{0,20}:\/\/[^\s"'<>/?#:@]*:|https?:\/\/)[^\s"'<>/?#]+(?=@)/gi
 
-/** @returns the text with secret parts of URLs masked; see `secretPartsOfUrl`. */
+/** @returns the text with the passwords, tokens, and secret query parameters of its URLs masked. */
 export function withoutUrlSecrets(text: string): string {
   return text
     .replace(PASSWORD, `$1${REDACTED}`)
@@ -122,7 +139,7 @@ export function withoutUrlSecrets(text: string): string {
 
 const QUERY = /(https?:\/\/[^\s"'<>?#]*\?)([^\s"'<>#]+)/gi
 
-/** @returns the text without passwords and query values in URLs: any value may be a secret. */
+/** @returns the text with passwords and all query values of its URLs masked. Any query value may be a secret. */
 export function withoutQueryValues(text: string): string {
   return withoutUrlSecrets(text).replace(QUERY, (_, address: string, query: string) => {
     const shown = query.split('&').map((pair) => (pair.includes('=') ? pair.replace(/=.*/s, `=${REDACTED}`) : REDACTED))

@@ -1,21 +1,24 @@
-/* HTTP rules that the mirror's client and the published client share. Pure functions, so that they run anywhere `fetch` does. */
+/*
+ * HTTP rules that the mirror's client and the published client share. The functions
+ * are pure, so they run wherever `fetch` runs.
+ */
 
-/** Longest use of a token, even if its answer states more (trap 38). */
+/** Longest time in seconds that a token is used, even if the answer states a longer lifetime (trap 38). */
 const LONGEST_TOKEN_LIFE_S = 3_600
 
 /**
- * Joins a path to the base URL. Keeps the base's path, which `new URL('/x', base)` would drop (trap 76), and appends nothing else (traps
- * 42, 82).
- * @param base an http or https URL; its query, fragment and user part are ignored.
- * @param path relative to the base, with or without a leading slash.
+ * Joins a path to the base URL. Keeps the path of the base URL, which `new URL('/x', base)` would drop (trap 76).
+ * Adds nothing except the query (traps 42, 82).
+ * @param base an http or https URL; its query, fragment, and user part are ignored.
+ * @param path relative to the base URL, with or without a leading slash.
  * @param query parameters; names may repeat. Values are percent-encoded, so that a cursor arrives unchanged (trap 5).
- * @returns null for a URL outside the base: the token must not go there (traps 45, 76).
+ * @returns null if the URL is outside the base URL. The token must not be sent there (traps 45, 76).
  */
 export function urlUnder(base: string, path: string, query: Iterable<readonly [name: string, value: string]> = []): URL | null {
   const root = new URL(base)
   const prefix = root.pathname.replace(/\/+$/, '')
   const relative = path.startsWith('/') ? path.slice(1) : path
-  // A path leaves its base by a scheme, a second leading slash, a backslash, or `..` in any encoding.
+  // A path can leave the base URL by a scheme, a second leading slash, a backslash, or `..`, also in encoded form.
   const leaves = /^[a-z][a-z0-9+.-]*:|^\/|\\|%2f|%5c|[?#\s]/i.test(relative) || relative.split('/').some(isDotSegment)
   const url = new URL(`${root.origin}${prefix}/${leaves ? '' : relative}`)
   if (leaves || url.origin !== root.origin || !url.pathname.startsWith(`${prefix}/`)) return null
@@ -26,13 +29,13 @@ export function urlUnder(base: string, path: string, query: Iterable<readonly [n
 }
 
 /**
- * Whether a path from settings or an answer exchanges secrets or counts against a daily limit (traps 44, 55).
- * @param path below the base URL, with or without a query.
+ * True for paths that exchange secrets or count against a daily limit (traps 44, 55).
+ * @param path a path below the base URL, from the settings or an answer, with or without a query.
  */
 export function isReservedPath(path: string): boolean {
   const [plain = ''] = path.split(/[?#;]/, 1)
   const segments = plain.split('/').flatMap((segment) => (segment === '' ? [] : decoded(segment).toLowerCase()))
-  // Metadata exchanges no secrets.
+  // OAuth metadata contains no secrets.
   if (segments[0] === 'oauth' && segments[1] === '.well-known') return false
   return segments[0] === 'oauth' || (segments[0] === 'broker' && segments[1] === 'appetite')
 }
@@ -50,9 +53,10 @@ function isDotSegment(segment: string): boolean {
 }
 
 /**
- * Reads `Retry-After`: seconds, or an HTTP date, compared with the answer's `Date` because clocks differ (trap 49).
- * @param nowMs our time, for an answer without a `Date`.
- * @returns milliseconds from now, not negative; null if the header is missing or unreadable.
+ * Reads `Retry-After`: a number of seconds, or an HTTP date. A date is compared with the answer's `Date` header,
+ * because the server's clock and ours can differ (trap 49).
+ * @param nowMs our time, used if the answer has no `Date`.
+ * @returns the time to wait in milliseconds, at least 0; null if the header is missing or unreadable.
  */
 export function retryAfterMs(header: string | null | undefined, date: string | null | undefined, nowMs: number): number | null {
   const value = header?.trim()
@@ -70,7 +74,10 @@ function orElse(value: number, fallback: number): number {
   return Number.isNaN(value) ? fallback : value
 }
 
-/** @param expiresIn from the service: a number, a text, or nothing. @returns how long a token may be used, in seconds. */
+/**
+ * @param expiresIn lifetime from the service: a number, a text, or nothing.
+ * @returns how long to use the token, in seconds; at most 3,600, also for a missing or invalid lifetime.
+ */
 export function tokenLifeSeconds(expiresIn: unknown): number {
   const seconds = typeof expiresIn === 'string' && expiresIn.trim() !== '' ? Number(expiresIn) : expiresIn
   return typeof seconds === 'number' && seconds > 0 ? Math.min(seconds, LONGEST_TOKEN_LIFE_S) : LONGEST_TOKEN_LIFE_S

@@ -3,8 +3,8 @@ import { FatalError, messageOf, TransientError } from './errors.ts'
 import type { Log } from './log.ts'
 
 /**
- * A long-running part of the product. `run` works until `signal` aborts, finishes work in flight, and resolves. If it rejects, the
- * supervisor restarts it with backoff; a FatalError ends the process.
+ * A long-running part of the product. `run` works until `signal` aborts. Then it finishes work in flight and resolves.
+ * If `run` rejects, the supervisor restarts the service with backoff. A FatalError ends the process.
  */
 export interface Service {
   readonly name: string
@@ -13,14 +13,19 @@ export interface Service {
 
 const RESTART_BASE_MS = 200
 const RESTART_CAP_MS = 30_000
-/** Longest restart delay after a temporary fault, such as an unreachable database. Keeps recovery fast. */
+/**
+ * Longest restart delay after a temporary fault, such as an unreachable database. A short delay keeps recovery fast.
+ */
 const TRANSIENT_CAP_MS = 2_000
-/** From this attempt on, restarts are logged once a minute. */
+/** From this attempt on, failures are logged at most once a minute. */
 const OFTEN = 6
-/** A service that ran this long before failing counts as healthy again. */
+/** If a service ran longer than this before it failed, the restart backoff begins again. */
 const HEALTHY_AFTER_MS = 60_000
 
-/** Keeps `service` running until `signal` aborts. @throws FatalError as soon as the service throws one. */
+/**
+ * Runs `service` until `signal` aborts, and restarts it after failures.
+ * @throws the FatalError of `service`, if any.
+ */
 export async function supervise(service: Service, clock: Clock, log: Log, signal: AbortSignal): Promise<void> {
   let attempt = 0
   let loggedAt = Number.NEGATIVE_INFINITY
@@ -44,7 +49,11 @@ export async function supervise(service: Service, clock: Clock, log: Log, signal
   }
 }
 
-/** Repeats `work` until `signal` aborts. @param afterStartMs pause before the first run. @param work returns the next pause in ms. */
+/**
+ * Repeats `work` until `signal` aborts.
+ * @param afterStartMs pause before the first run, in milliseconds.
+ * @param work returns the pause before the next run, in milliseconds.
+ */
 export async function repeat(clock: Clock, signal: AbortSignal, afterStartMs: number, work: () => Promise<number>): Promise<void> {
   await clock.sleep(afterStartMs, signal)
   while (!signal.aborted) await clock.sleep(await work(), signal)

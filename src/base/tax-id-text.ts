@@ -1,34 +1,33 @@
 import { hasFormOfTaxId, isNameListKey, isOptionsKey, isOwnSubjectKey, isSubjectKey, isValueKey, type TaxIdKeys } from './tax-ids.ts'
 
 /*
- * Replaces the values of tax ids in JSON text and leaves every other character as received: numbers, spaces, repeated keys. Text that is
- * not JSON is searched as far as it resembles it.
+ * Replaces tax ids in JSON text. All other characters stay as received, including numbers, spaces, and repeated keys.
+ * In text that isn't valid JSON, the parts that look like JSON are searched.
  */
 
-/** A part of the text to replace. */
+/** A part of the text that is replaced. */
 interface Span {
   readonly start: number
   readonly end: number
-  /** New text. If null, call `replace`. */
+  /** The new text; null: `Rewriting.replace` returns it. */
   readonly text: string | null
-  /** Whether the value is a list item. */
   readonly isListed?: boolean
 }
 
 export interface Rewriting {
   readonly keys: Pick<TaxIdKeys, 'has' | 'isName'>
-  /** @returns JSON text that replaces a value's JSON text. */
+  /** @param value JSON text of a value. @returns the JSON text that replaces `value`. */
   readonly replace: (value: string) => string
 }
 
 export interface Around {
-  /** Key of the text. */
+  /** Key of the value that contains the text. */
   readonly key?: string | undefined
-  /** Whether the text's object names a tax id. */
+  /** True if the object that contains the text names a tax id. */
   readonly isOfTaxId?: boolean
 }
 
-/** @returns JSON text with values replaced; the same text if nothing is replaced. */
+/** Replaces tax ids in JSON text. @returns the same text if it contains no tax id. */
 export function rewriteJsonText(text: string, rewriting: Rewriting, around: Around = {}): string {
   const spans = new Search(text, rewriting, around).run()
   let written = ''
@@ -41,7 +40,7 @@ export function rewriteJsonText(text: string, rewriting: Rewriting, around: Arou
   return at === 0 ? text : written + text.slice(at)
 }
 
-/** `rewriteJsonText` for text that may contain JSON, or JSON with escaped quotes. */
+/** Like `rewriteJsonText`, for text that may contain JSON, also with escaped quotes. */
 export function rewriteWords(words: string, rewriting: Rewriting, around: Around = {}): string {
   const bracket = words.search(/[[{]/)
   if (bracket === -1) return words
@@ -57,7 +56,11 @@ export function rewriteWords(words: string, rewriting: Rewriting, around: Around
 
 const ESCAPED = /[[{\s]+\\+"/y
 
-/** Whether JSON text reveals no tax id: null, a boolean, empty, or only names of tax ids, such as `["ssn","fein"]`. */
+/**
+ * True if a value reveals no tax id. Such a value is null, a boolean, empty, or only names
+ * of tax ids, for example `["ssn","fein"]`.
+ * @param value JSON text.
+ */
 export function isHarmless(value: string, keys: Pick<TaxIdKeys, 'isName'>): boolean {
   if (HARMLESS.has(value)) return true
   if (!/^["[]/.test(value) || /\d/.test(value)) return false
@@ -70,10 +73,10 @@ export function isHarmless(value: string, keys: Pick<TaxIdKeys, 'isName'>): bool
 }
 
 const HARMLESS = new Set(['null', 'true', 'false', '[]', '{}'])
-/** Numbers with fewer digits are options. */
+/** In a list of options, a number with fewer digits than this is an option and not a tax id. */
 const DIGITS_OF_TAX_ID = 4
 
-/** @returns spans not inside another, in order. */
+/** @returns the spans that aren't inside another span, in text order. */
 function outermost(spans: readonly Span[]): Span[] {
   const sorted = [...spans].sort((a, b) => a.start - b.start || b.end - a.end)
   const kept: Span[] = []
@@ -84,15 +87,18 @@ function outermost(spans: readonly Span[]): Span[] {
 interface Container {
   readonly start: number
   readonly isObject: boolean
-  /** Key of the container; in a list, the list's key. */
+  /** Key of this object or list. A container that is a list item has the key of that list. */
   readonly under: string
-  /** Key of the next value; null if a key comes next. */
+  /** Key of the next value. Null if a key comes next, and always in a list. */
   key: string | null
-  /** Whether a member names a tax id. */
+  /** True if a value in this container names a tax id. */
   isOfTaxId: boolean
-  /** Whether the object has its own subject. Its values then don't belong to the outer object. */
+  /**
+   * True if the object names its own subject. The values in this object then don't
+   * belong to the subject of the outer object.
+   */
   hasSubject: boolean
-  /** Whether one of its lists names a tax id as a column. */
+  /** True if a list in this object names a tax id as a column. */
   hasColumn: boolean
   values: Span[]
 }
@@ -140,7 +146,7 @@ class Search {
         this.#value(start, at, null)
       }
     }
-    // The text may be cut off.
+    // If the text is cut off, some objects or lists are still open.
     while (this.#open.length > 0) this.#close(text.length)
     if (this.#root.isOfTaxId) this.#take(this.#root.values)
     return this.#spans
@@ -154,7 +160,7 @@ class Search {
     const closed = this.#open.pop()
     if (closed === undefined) return
     const { isOfTaxId, hasSubject, hasColumn, values, isObject } = closed
-    // `"field": {"name": "fein"}` names the subject of the surrounding object.
+    // The inner object names the subject of the outer object: `"field": {"name": "fein"}`.
     const { key } = this.#around
     if (isOfTaxId && isObject && key !== null && isSubjectKey(key)) this.#around.isOfTaxId = true
     if (isOfTaxId && !isObject && key !== null && isNameListKey(key)) this.#around.hasColumn = true
@@ -164,7 +170,9 @@ class Search {
     this.#value(closed.start, end, null)
   }
 
-  /** No spread: argument lists are limited. */
+  /**
+   * Adds one span at a time. `push(...spans)` would fail for many spans, because the number of arguments is limited.
+   */
   #take(spans: readonly Span[]): void {
     for (const span of spans) this.#spans.push(span)
   }
@@ -176,7 +184,7 @@ class Search {
     else this.#value(start, end, content)
   }
 
-  /** @param content a string's text; null for other values. */
+  /** @param content the text of a string; null for other values. */
   #value(start: number, end: number, content: string | null): void {
     const { keys } = this.#rewriting
     const around = this.#around
@@ -191,7 +199,7 @@ class Search {
         if ((isValueKey(key) && !this.#isOption(around, start, end)) || this.#hasForm(key, span, content)) around.values.push(span)
       }
     } else if (around !== this.#root) {
-      // A list may be a pair: `["fein", "12-3456789"]`.
+      // The list may be a pair of a name and a value: `["fein", "12-3456789"]`.
       if (content !== null && keys.isName(content)) around.isOfTaxId = true
       else if (this.#hasForm(around.under, span, content)) around.values.push({ ...span, isListed: true })
     }
@@ -203,19 +211,25 @@ class Search {
     return !isContainer && hasFormOfTaxId(key, content ?? this.#text.slice(start, end))
   }
 
-  /** Whether a value is an option, not a tax id. */
+  /** True if a value is in a list of options and has too few digits for a tax id. */
   #isOption({ under }: Container, start: number, end: number): boolean {
     return isOptionsKey(under) && (this.#text.slice(start, end).match(/\d/g)?.length ?? 0) < DIGITS_OF_TAX_ID
   }
 
-  /** A string may contain JSON text. Each nested string is at most half as long, because its quotes are escaped again. */
+  /**
+   * Replaces tax ids in JSON text inside a string. The string may contain strings with JSON text too. Each nested
+   * string has at most half the length of the string around it, because its quotes are escaped again.
+   */
   #jsonIn(content: string, span: Span, key: string): void {
     const written = rewriteWords(content, this.#rewriting, { key })
     if (written !== content) this.#spans.push({ ...span, text: JSON.stringify(written) })
   }
 }
 
-/** Adds the smaller list to the larger, so that values of deeply nested objects aren't copied repeatedly. */
+/**
+ * Adds the shorter list to the longer list. Otherwise the values of deeply
+ * nested objects would be copied at every level.
+ */
 function join(to: Container, values: Span[]): void {
   const [fewer, more] = values.length < to.values.length ? [values, to.values] : [to.values, values]
   for (const value of fewer) more.push(value)

@@ -1,16 +1,16 @@
 import { sealedParts } from './sealed.ts'
 
 /*
- * Recognizes tax ids (FEIN, SSN) in JSON by their keys, for everything stored, logged and sent (invariant 12). Keys are read as words:
- * `NamedInsured_TaxIdentifier_A` is "named insured tax identifier a".
+ * Recognizes tax ids (FEIN, SSN) in JSON by their keys. Applies to everything stored, logged, or sent (invariant 12).
+ * Keys are read as words: `NamedInsured_TaxIdentifier_A` is "named insured tax identifier a".
  */
 
-/** Short names joined to another word: `companyein`. */
+/** Matches a short name that is joined to another word: `companyein`. */
 const JOINED = '(?:company|business|employer|insured|applicant|owner|entity)(?:ein|tin)'
 
-/** Names recognized anywhere in a key. */
+/** Patterns of names that count anywhere in a key. */
 const NAMES = [
-  // Not the `assn` of an association.
+  // Excludes `assn`, which means association.
   String.raw`\w*(?:fein|(?<!a)ssn|taxid)`,
   'ein',
   JOINED,
@@ -30,7 +30,7 @@ const NAMES = [
 ]
 const NAMED = new RegExp(String.raw`\b(?:${NAMES.join('|')})(?:s|number|num|no|nbr|id|last)?\b`, 'g')
 
-/** Names that only count at the end of a key: elsewhere they have other meanings (`tin_roof`). */
+/** Names that count only at the end of a key. Elsewhere they have other meanings, as in `tin_roof`. */
 const AT_END = ['tin', 'tins', 'tinnumber', 'tinno']
 
 /** Words that may follow a tax-id name: `tin_number`, `tin_last4`. */
@@ -41,7 +41,10 @@ const QUALIFIERS = new Set(
   ).split(' '),
 )
 
-/** A key that ends with one of these describes a tax id but doesn't contain one: `tax_id_type`, `ssn_document_id`. */
+/**
+ * A key that ends with one of these words describes a tax id but doesn't contain a
+ * tax id: `tax_id_type`, `ssn_document_id`.
+ */
 const ABOUT = new Set(
   (
     'type types kind kinds status required requirement label labels hint help placeholder format pattern key keys name title question questions ' +
@@ -49,10 +52,13 @@ const ABOUT = new Set(
   ).split(' '),
 )
 
-/** What may separate two words of a key in JSON text. */
+/** Matches the characters that may separate two words of a key in JSON text. */
 const GAP = String.raw`(?:\\u[0-9a-f]{4}|\\.|[^a-z"\\])*`
 
-/** Matches every `NAMED` key in JSON text, and more: an escape may hide a letter. */
+/**
+ * Quick test of JSON text. Matches every key that `NAMED` matches, and more. Escapes of letters also match,
+ * because an escape may hide a letter of a key.
+ */
 const MAYBE_NAMED = new RegExp(
   [
     'fein|ssn',
@@ -70,11 +76,14 @@ const MAYBE_NAMED = new RegExp(
   ].join('|'),
   'i',
 )
-/** `MAYBE_NAMED` for short names, common inside words. */
+/**
+ * Quick test for the short names `ein`, `tin`, and `itin`. Needs word boundaries,
+ * because other words contain these letters.
+ */
 const MAYBE_SHORT =
   /(?:(?<![A-Za-z])|(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z]))(?:[Ee][Ii][Nn]|[Ii]?[Tt][Ii][Nn])(?:[Ss]|[Nn][Uu][Mm]|[Nn][Oo]|[Nn][Bb][Rr]|[Ii][Dd]|[Ll]|(?![a-z]))/
 
-/** Words of a key that names the subject of its object: `question_key`, `field_name`, `type`. */
+/** Words of a key whose value names the subject of the object: `question_key`, `field_name`, `type`. */
 const SUBJECT = new Set(
   (
     'key name id label question path slug title type kind code field fact item attribute property prompt caption identifier variable tag ' +
@@ -82,39 +91,49 @@ const SUBJECT = new Set(
     'metric dimension data point'
   ).split(' '),
 )
-/** An object with a key ending in one of these has its own subject, even inside another object. */
+/** If a key of an object ends with one of these words, the object has its own subject, even inside another object. */
 const OWN_SUBJECT = new Set(['key', 'label', 'question', 'field', 'attribute', 'property', 'variable', 'prompt'])
-/** Words of a key that contains the value of the subject. */
+/** Words of a key that contains the value of the object's subject, such as `answer` or `entered_value`. */
 const VALUE = new Set(
   'value values val vals v data answer answers response evidence snippet excerpt hash number digits identifier entered normalized'.split(
     ' ',
   ),
 )
 const VALUE_AT_END = new Set('text default content raw num no old new before after from to previous current original'.split(' '))
-/** Keys of a list of column names for a neighboring list of values: `{"fields": ["fein"], "values": ["12-3456789"]}`. */
+/**
+ * Last word of a key whose value is a list of column names. The values are in another list of the same object.
+ * Example: `{"fields": ["fein"], "values": ["12-3456789"]}`.
+ */
 const NAME_LISTS = new Set(['fields', 'columns', 'headers', 'header'])
-/** A number in the form of an FEIN or SSN. */
+/** Matches a number in the form of an FEIN or SSN. */
 const FORM = /(?<![\w-])(?:\d{2}-?\d{7}|\d{3}[- ]\d{2}[- ]\d{4})(?![\w-])/
 const OPTIONS = new Set(['option', 'options', 'choice', 'choices', 'enum', 'enums'])
 
-/** Cache limits: the service has few keys, but foreign data could fill the memory. */
+/**
+ * Limits of the key cache: number of keys, and characters in a key. The service has few keys, but foreign data could
+ * have enough different keys to fill the memory.
+ */
 const MOST_REMEMBERED = 5_000
 const LONGEST_REMEMBERED = 100
 
 export interface TaxIdKeys {
-  /** Whether the key contains a tax id, in any spelling: `owner_ssn`, `applicant.fein`, `TaxIdentifier_A`. */
+  /** True if a key contains a tax id, in any spelling: `owner_ssn`, `applicant.fein`, `TaxIdentifier_A`. */
   has(key: string): boolean
-  /** Whether a text names a tax id without containing one: the key, label or type of a fact, an answer or an option. */
+  /**
+   * True if a text names a tax id but doesn't contain a tax id. Such a text is the key, label,
+   * or type of a fact, an answer, or an option.
+   */
   isName(text: string): boolean
-  /** False if JSON text surely contains no tax-id key. */
+  /** False if JSON text certainly contains no tax-id key. */
   mayBeIn(text: string): boolean
-  /** Identifies the rule set; changes with every rule. */
+  /** Identifies the set of rules. Changes if any rule changes. */
   readonly rule: readonly string[]
 }
 
 /**
- * Matches the built-in keys and `further`.
- * @param further keys from the settings. Only letters a-z are compared. A longer key that ends with one matches too.
+ * Recognizes the built-in tax-id keys and the keys in `further`.
+ * @param further keys from the settings. Only letters a-z are compared. A longer
+ * key that ends with one of them also matches.
  */
 export function taxIdKeys(further: readonly string[] = []): TaxIdKeys {
   const own = further.map((key) => wordsOf(key).join('')).filter((word) => word !== '')
@@ -136,7 +155,7 @@ export function taxIdKeys(further: readonly string[] = []): TaxIdKeys {
   }
 }
 
-/** @param isSentence whether `words` come from a label or question, which may end in any way. */
+/** @param isSentence true if `words` come from a label or question. Such a text can end with any word. */
 function holdsNamed(words: readonly string[], isSentence: boolean): boolean {
   const text = words.join(' ')
   return text.matchAll(NAMED).some(({ 0: name, index }) => {
@@ -157,24 +176,24 @@ function withoutQualifiers(words: readonly string[]): readonly string[] {
   return words.slice(0, last + 1)
 }
 
-/** Whether an object, such as a fact or an answer, has a tax id as its subject. */
+/** True if the subject of an object, such as a fact or an answer, is a tax id. */
 export function namesTaxId(value: object, keys: Pick<TaxIdKeys, 'isName'>): boolean {
   return Object.entries(value).some(([key, name]) => typeof name === 'string' && isSubjectKey(key) && keys.isName(name))
 }
 
-/** Whether a key names the subject of its object, such as `question_key`. */
+/** True if a key names the subject of its object, such as `question_key`. */
 export const isSubjectKey = remembering((key) => {
   const words = wordsOf(key)
   return words.length > 0 && words.every((word) => SUBJECT.has(word)) && words.join('') !== 'text'
 })
 
-/** Whether an object with this key has its own subject. */
+/** True if an object with this key has its own subject. */
 export const isOwnSubjectKey = remembering((key) => isSubjectKey(key) && OWN_SUBJECT.has(wordsOf(key).at(-1) ?? ''))
 
-/** Whether a key describes its object's subject, such as `help_text`. */
+/** True if a key describes the subject of its object, such as `help_text`. */
 const isAboutKey = remembering((key) => wordsOf(key).some((word) => ABOUT.has(word)))
 
-/** Whether a key contains the value of its object's subject. */
+/** True if a key contains the value of its object's subject. */
 export const isValueKey = remembering((key) => {
   if (isAboutKey(key)) return false
   const words = wordsOf(key)
@@ -182,7 +201,8 @@ export const isValueKey = remembering((key) => {
 })
 
 /**
- * Whether a value looks like a tax id or is encrypted. An object that names a tax id protects such values, except under `isAboutKey` keys.
+ * True if a value looks like a tax id or is encrypted. If an object names a tax id, such values in it are protected.
+ * Values under `isAboutKey` keys are exempt.
  */
 export function hasFormOfTaxId(key: string, value: string): boolean {
   return !isAboutKey(key) && (FORM.test(value) || sealedParts(value) !== null)
@@ -203,11 +223,11 @@ function remembering(answer: (key: string) => boolean): (key: string) => boolean
   }
 }
 
-/** @returns the words of a key in lower case: split at other characters and in `camelCase`. */
+/** @returns the words of a key in lower case. Splits at characters other than letters, and in `camelCase`. */
 function wordsOf(key: string): string[] {
   const words = key
     .replace(/([a-z0-9])([A-Z])/g, '$1 $2')
-    // `FEINNumber`, but not `FEINs`.
+    // Splits `FEINNumber` into two words, but leaves `FEINs` as one word.
     .replace(/([A-Z])([A-Z](?!s(?![a-z]))[a-z])/g, '$1 $2')
     .toLowerCase()
     .split(/[^a-z]+/)

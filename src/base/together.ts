@@ -1,6 +1,7 @@
 /**
- * Shares answers between concurrent callers. One call of `ask` runs at a time; callers during it share the next call. No answer is older
- * than its request. A failure reaches all sharing callers.
+ * Shares answers between concurrent callers. Only one call of `ask` runs at a time. Callers that arrive during a call
+ * share the next call, so an answer is never older than the caller's request.
+ * If a call fails, all callers that share the call get its error.
  */
 export function together<T>(ask: () => Promise<T>): () => Promise<T> {
   let running: Promise<T> | null = null

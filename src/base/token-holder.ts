@@ -3,13 +3,13 @@ import { type TimeLimit, timeLimit } from './time-limit.ts'
 
 export interface FetchedToken {
   readonly token: string
-  /** Null: the token is used until it is rejected. */
+  /** Lifetime of the token; null: use the token until it is rejected. */
   readonly expiresInSeconds: number | null
 }
 
 /**
- * Reads a token endpoint's answer. The lifetime may be a number, a text, or missing (null).
- * @returns null if the token is missing or invalid in a header.
+ * Reads the answer of a token endpoint. Its `expires_in` may be a number, a text, or missing (then null).
+ * @returns null if the token is missing or contains characters that a header doesn't allow.
  */
 export function readTokenAnswer(answer: unknown): FetchedToken | null {
   if (typeof answer !== 'object' || answer === null) return null
@@ -23,12 +23,15 @@ export interface TokenContext {
   readonly clock: Pick<Clock, 'now'> & Partial<Pick<Clock, 'steady' | 'random'>>
 }
 
-/** Renewals come earlier by up to this share of the lifetime, at random, so that processes don't renew together. */
+/**
+ * Each renewal comes earlier by a random share of the lifetime, at most this share. Otherwise
+ * all processes would renew at the same time.
+ */
 const RENEW_JITTER = 0.1
 
 /**
- * Holds one token until it needs renewal or was rejected, then fetches the next. Concurrent callers share one fetch and its failure; the
- * next caller fetches again.
+ * Holds one token. Fetches a new token if the held token needs renewal or was rejected.
+ * Concurrent callers share one fetch. If the fetch fails, all of them get its error, and the next call fetches again.
  */
 export class TokenHolder<T extends FetchedToken, C extends TokenContext> {
   readonly #fetch: (context: C) => Promise<T>
@@ -38,25 +41,25 @@ export class TokenHolder<T extends FetchedToken, C extends TokenContext> {
   #fetching: Promise<T> | null = null
 
   /**
-   * @param fetch must continue if its first caller stops, since others share it.
-   * @param renewAfter share of the lifetime after which a token is renewed, less jitter.
+   * @param fetch must continue if the caller that started it stops, because other callers wait for the same fetch.
+   * @param renewAfter share of the lifetime after which a token is renewed, before jitter.
    */
   constructor(fetch: (context: C) => Promise<T>, renewAfter = 1) {
     this.#fetch = fetch
     this.#renewAfter = renewAfter
   }
 
-  /** The last token, even if it needs renewal; null if it was rejected. */
+  /** The last token, even if it needs renewal; null if there is none or the last token was rejected. */
   get held(): T | null {
     return this.#held
   }
 
-  /** The token if it needs no renewal: `get` would return it immediately. */
+  /** The held token, if it needs no renewal. `get` then returns this token without a fetch. */
   get usable(): T | null {
     return this.#renew === null || this.#renew.leftMs() > 0 ? this.#held : null
   }
 
-  /** @returns a token to send. @throws what the fetch throws. */
+  /** @returns a token to send. @throws the error of the fetch. */
   async get(context: C): Promise<T> {
     const { usable } = this
     if (usable !== null) return usable
@@ -66,7 +69,10 @@ export class TokenHolder<T extends FetchedToken, C extends TokenContext> {
     return await this.#fetching
   }
 
-  /** Drops a rejected token. @returns the dropped entry; null if a newer token is stored. */
+  /**
+   * Drops a rejected token.
+   * @returns the dropped token; null if it isn't the held token, for example after a renewal.
+   */
   forget(token: string): T | null {
     const held = this.#held
     if (held?.token !== token) return null

@@ -1,6 +1,9 @@
 import type { Clock } from './clock.ts'
 
-/** Wakes waiting code. Without a waiter, one wake-up is stored for the next `wait`, so that none is missed between a check and `wait`. */
+/**
+ * Wakes code that waits in `wait`. If no code is waiting, one wake-up is stored for the next `wait`. This way, a
+ * wake-up between the caller's check and `wait` isn't missed.
+ */
 export class WakeUp {
   readonly #clock: Clock
   readonly #waiters = new Set<() => void>()
@@ -15,7 +18,7 @@ export class WakeUp {
     for (const wake of this.#waiters) wake()
   }
 
-  /** Waits for a wake-up, at most `ms` milliseconds or until `signal` aborts. @returns whether one came. */
+  /** Waits for a wake-up, at most `ms` milliseconds or until `signal` aborts. @returns true if a wake-up came. */
   async wait(ms: number, signal: AbortSignal): Promise<boolean> {
     if (signal.aborted) return false
     if (this.#isKept) {
@@ -24,7 +27,8 @@ export class WakeUp {
     }
     const woken = new AbortController()
     const wake = () => {
-      // Removed here, not after the sleep: a wake-up before the sleeper resumes must be stored for its next wait.
+      // Removed here and not only after the sleep. A wake-up before the sleeper
+      // resumes must be stored for its next `wait`.
       this.#waiters.delete(wake)
       woken.abort('woken')
     }

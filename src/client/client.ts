@@ -26,7 +26,7 @@ import { type Identity, identitySchema } from './schemas/identity.ts'
 import type { Metadata } from './schemas/oauth.ts'
 
 export interface ClientOptions {
-  /** With the version segment: `https://api.example/api/v1`. */
+  /** Base URL with its version segment, such as `https://api.example/api/v1`. */
   readonly baseUrl: string
   readonly auth: Auth
   /** Portal user to whom writes are attributed by default. Required for a machine credential. */
@@ -40,18 +40,26 @@ export interface ClientOptions {
 
 type Unshown = Record<string, unknown>
 
-/** Calls throw ServiceError, Unreachable, UnexpectedAnswer or LoginNeeded; RangeError for an id that isn't a uuid. */
+/**
+ * Calls throw ServiceError, Unreachable, UnexpectedAnswer, or LoginNeeded. They throw RangeError for an id that isn't a
+ * uuid.
+ */
 export interface Client {
   me(): Promise<Identity>
   /** Metadata of the authorization server. Requires no token. */
   oauthMetadata(): Promise<Metadata>
   readonly submissions: Submissions
   readonly documents: { pdf(documentId: string): Promise<Download> }
-  /** @param path a `download_path`. */
+  /**
+   * Downloads a document.
+   * @param path value of a field `download_path`.
+   */
   download(path: string): Promise<Download>
-  /** Searches forms. Returns at most 50 (trap 56). */
+  /** Searches forms. The service returns at most 50 (trap 56). */
   forms(q?: string): Promise<Form[]>
-  /** Both calls count against a daily limit, so they are never retried (trap 55). */
+  /**
+   * Both calls count against a daily limit (trap 55). They are retried only if the service surely didn't process them.
+   */
   readonly appetite: {
     read(query: { readonly q: string; readonly state?: string; readonly lob?: string }): Promise<Appetite>
     search(body: AppetiteSearch): Promise<unknown>
@@ -61,7 +69,8 @@ export interface Client {
   readonly policies: { get(id: string): Promise<Unshown> }
   readonly insureds: { get(id: string): Promise<Unshown> }
   /**
-   * For operations that the specification only names. Only GET is retried. POST, PUT and PATCH bodies get the client's `producer_email`.
+   * Calls an operation that the specification names but doesn't describe. Only GET is retried. Bodies of POST, PUT, and
+   * PATCH get the client's `producer_email`.
    */
   request(
     method: string,
@@ -75,7 +84,10 @@ const anything = z.unknown()
 
 const isWrite = (method: string) => ['POST', 'PUT', 'PATCH'].includes(method.toUpperCase())
 
-/** @returns a client of one brokerage. @throws RangeError for an invalid base URL. */
+/**
+ * Creates a client for one brokerage.
+ * @throws RangeError if the base URL is invalid.
+ */
 export function createClient({ baseUrl, auth, producerEmail, retry, ...options }: ClientOptions): Client {
   const { fetch: given = fetch, clock = systemClock, timeoutMs = TIMEOUT_MS } = options
   checkBaseUrl(baseUrl)

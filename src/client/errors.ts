@@ -4,17 +4,20 @@ import type { ApplicationSection } from './schemas/workspace.ts'
 
 export interface ErrorAnswer {
   readonly status: number
-  /** From `code`, `detail.code`, `error`, or a `detail` that is only a code. */
+  /**
+   * Error code from `code` or `error`, in the body or in `detail`. If `detail` is only a code, `detail` itself. Null if
+   * there is none.
+   */
   readonly code: string | null
-  /** A text, a list, an object, or undefined. */
+  /** Field `detail` of the body: a text, a list, an object, or undefined. */
   readonly detail: unknown
-  /** Parsed JSON; text if it isn't JSON. */
+  /** The body as parsed JSON, or as text if it isn't JSON. */
   readonly body: unknown
-  /** `Retry-After` in seconds from now. */
+  /** `Retry-After` in seconds from now; null if missing. */
   readonly retryAfterS: number | null
 }
 
-/** An error answer of the service. Subclasses cover some errors. */
+/** An error answer of the service. Some errors have their own subclass. */
 export class ServiceError extends Error implements ErrorAnswer {
   readonly status: number
   readonly code: string | null
@@ -39,7 +42,7 @@ interface Problem {
   readonly type?: string
 }
 
-/** 422: invalid request. */
+/** 422: the request is invalid. */
 export class ValidationError extends ServiceError {
   get problems(): readonly Problem[] {
     if (Array.isArray(this.detail)) return this.detail.filter(isObject) as Problem[]
@@ -50,10 +53,10 @@ export class ValidationError extends ServiceError {
 /** 401: the token is missing, wrong or expired, and could not be renewed. */
 export class Unauthenticated extends ServiceError {}
 
-/** 403: not allowed for this scope, role or kind of session. */
+/** 403: not allowed with this scope, role, or kind of session. */
 export class Forbidden extends ServiceError {}
 
-/** 404: missing, or of another brokerage. */
+/** 404: the object doesn't exist, or belongs to another brokerage. */
 export class NotFound extends ServiceError {}
 
 /** 429: too many requests. */
@@ -65,13 +68,13 @@ export class FileExists extends ServiceError {
     return textIn(this, 'submission_id')
   }
 
-  /** Colliding programs of the caller's own rater submissions. */
+  /** Programs of the caller's own rater submissions that collide with a live submission. */
   get programs(): readonly CollidingProgram[] {
     return listIn(this, 'programs') as CollidingProgram[]
   }
 }
 
-/** 409 `assumptions_unconfirmed`: the draft waits for the agent's confirmation. */
+/** 409 `assumptions_unconfirmed`: the draft waits until the agent confirms its assumptions. */
 export class AssumptionsUnconfirmed extends ServiceError {
   get bindRequestId(): string | null {
     return textIn(this, 'bind_request_id')
@@ -90,18 +93,18 @@ export class StaleApplication extends ServiceError {
   }
 }
 
-/** The application is being saved. Repeat the operation after `retryAfterS`. */
+/** The application is being saved. Repeat the operation after `retryAfterS` seconds. */
 export class Busy extends ServiceError {}
 
-/** The quote is superseded, or its lane is already being bound. */
+/** 409: the quote is superseded, or its lane is already being bound. */
 export class NotBindable extends ServiceError {}
 
-/** An answer that violates the specification. */
+/** The answer violates the specification. */
 export class UnexpectedAnswer extends Error {
   override readonly name = 'UnexpectedAnswer'
 }
 
-/** No answer. If `sent` is `no`, the request didn't reach the service and can be repeated. */
+/** No answer arrived. If `sent` is `no`, the request didn't reach the service and can be repeated. */
 export class Unreachable extends Error {
   override readonly name = 'Unreachable'
   readonly sent: 'no' | 'maybe'
@@ -119,7 +122,10 @@ export class LoginNeeded extends Error {
 
 type ErrorClass = new (what: string, answer: ErrorAnswer) => ServiceError
 
-/** By code: 409 has several meanings, and busy has no specified status. */
+/**
+ * Error classes by code. The status isn't enough: 409 has several meanings, and the status for a busy application isn't
+ * specified.
+ */
 const byCode: Readonly<Record<string, ErrorClass>> = {
   service_file_exists: FileExists,
   assumptions_unconfirmed: AssumptionsUnconfirmed,
@@ -135,7 +141,10 @@ const byStatus: Readonly<Record<number, ErrorClass>> = {
   429: RateLimited,
 }
 
-/** @param what the request: `POST /x`. @param isBind whether a 409 with an unknown code means NotBindable. */
+/**
+ * @param what method and path of the request, such as `POST /x`.
+ * @param isBind whether a 409 with an unknown code becomes NotBindable.
+ */
 export function serviceError(what: string, answer: ErrorAnswer, isBind: boolean): ServiceError {
   const known = answer.code === null ? undefined : byCode[answer.code]
   if (known) return new known(what, answer)
@@ -144,13 +153,16 @@ export function serviceError(what: string, answer: ErrorAnswer, isBind: boolean)
   return new (byStatus[answer.status] ?? ServiceError)(what, answer)
 }
 
-/** Whether a retry may succeed: no answer, `Retry-After` with any status (trap 50), or a temporary status (trap 51). */
+/**
+ * Whether a retry may succeed: no answer arrived, the answer has `Retry-After` (trap 50), or its status is temporary
+ * (trap 51).
+ */
 export function mayPassLater(error: unknown): boolean {
   if (!(error instanceof ServiceError)) return error instanceof Unreachable
   return error.retryAfterS !== null || error.status === 429 || error.status >= 500
 }
 
-/** @returns a field of `detail` or of the body, because the specification doesn't state which. */
+/** @returns a field of `detail` or of the body. The specification doesn't say which of them contains the field. */
 function valueIn({ body, detail }: Pick<ErrorAnswer, 'body' | 'detail'>, name: string): unknown {
   return (isObject(detail) ? detail[name] : undefined) ?? (isObject(body) ? body[name] : undefined)
 }

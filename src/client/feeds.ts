@@ -6,11 +6,14 @@ interface Page<T> {
 }
 
 export interface Feed<T> extends AsyncIterable<T> {
-  /** The last cursor that was not null. Pass it as `since` to continue later. */
+  /** Last cursor that was not null. To continue later, pass it as `since`. */
   readonly cursor: string | null
 }
 
-/** Reads a feed until a null cursor. Pages before it may be short or empty. @throws UnexpectedAnswer if a cursor repeats. */
+/**
+ * Reads a feed until a null cursor. Earlier pages may be short or empty.
+ * @throws UnexpectedAnswer if a cursor repeats.
+ */
 export function readFeed<T extends { readonly id: string }>(
   since: string | null,
   pageAt: (since: string | undefined) => Promise<Page<T>>,

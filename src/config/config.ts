@@ -14,15 +14,16 @@ import { mergeReadings } from './sources/merge.ts'
 import { type Environment, misspelled, settings } from './sources/names.ts'
 
 /**
- * All settings, validated and deeply frozen: `settingsSchema` in the form of `ConfigOf`, with dependent defaults filled in. Durations
- * are milliseconds, sizes bytes.
+ * All settings, checked and deeply frozen. The result of `settingsSchema` in the form of `ConfigOf`. Defaults
+ * that depend on other settings are filled in.
+ * Durations are in milliseconds, sizes in bytes.
  */
 export type Config = Readonly<ReturnType<typeof filledIn>> & {
   /** Sentences about settings that are valid but probably not intended. */
   readonly warnings: readonly string[]
-  /** Sentences about values in the settings file that a variable overrides. */
+  /** Sentences about values in the settings file that an environment variable overrides. */
   readonly overridden: readonly string[]
-  /** Environment variables that set values. A reload ignores changes to them. */
+  /** Environment variables that set values. A reload doesn't see changes to them. */
   readonly fromEnvironment: readonly string[]
 }
 /** Credentials of one brokerage in one environment of the service. */
@@ -40,13 +41,14 @@ export type HttpDestination = Extract<DestinationConfig, { kind: 'http' }>
 export type Ams360Destination = Extract<DestinationConfig, { kind: 'ams360' }>
 export type FileDestination = Extract<DestinationConfig, { kind: 'file' }>
 export type AuthConfig = NonNullable<HttpDestination['auth']>
-/** A templated request: every member except `method` and `format` is a JSONata expression. */
+/** A request made from templates. Every value except `method` and `format` is a JSONata expression. */
 export type RequestTemplate = HttpDestination['request']
 
 /**
- * Reads the settings. The environment overrides the file that `CONFIG_FILE` names, and the file overrides the defaults.
- * @param needs `accounts`: at least one account is required. `database`: no account is required. Both check all settings that are present.
- * @throws UsageError with one line per problem: the setting and what to do, never a value.
+ * Reads the settings. The environment overrides the file named by `CONFIG_FILE`. The file overrides the defaults.
+ * @param needs `accounts`: at least one account is required. `database`: no account is required. In both cases,
+ * all settings that are present are checked.
+ * @throws UsageError with one line for each problem: the setting and what to do, without its value.
  */
 export function loadConfig(env: Environment, needs: 'accounts' | 'database' = 'accounts'): Config {
   const file = readConfigFile(env)
@@ -69,7 +71,8 @@ const NO_ACCOUNT =
   'No account is set; set BROKER_API_BASE_URL, BROKER_API_CLIENT_ID, BROKER_API_CLIENT_SECRET and WEBHOOK_SECRETS, or list accounts in CONFIG_FILE'
 
 /**
- * Default time to finish work in flight. Longer if a destination isn't idempotent, because a person must resolve each interrupted attempt.
+ * Default time to finish work in flight at shutdown. LONG_GRACE_MS applies if a destination isn't idempotent, because a
+ * person must resolve each interrupted attempt.
  */
 const GRACE_MS = 8_000
 const LONG_GRACE_MS = 25_000
@@ -89,10 +92,10 @@ function filledIn({ push, ...read }: ConfigOf<Settings>) {
 
 const PORTS = { starttls: 587, implicit: 465, off: 25 }
 
-/** Defaults that a destination inherits from other settings. */
+/** Defaults that a destination takes from other settings. */
 interface Inherited {
   readonly accounts: readonly string[]
-  /** Additional keys whose values are tax ids. Tax ids are never sent. */
+  /** Further keys whose values are tax ids. Tax ids are never sent. */
   readonly taxIdFields: readonly string[]
   readonly timeoutMs: number
   readonly scheduleMs: readonly number[]
@@ -102,7 +105,7 @@ type GivenDestination = ConfigOf<DestinationSettings>
 type Filled<D> = D extends GivenDestination
   ? Omit<D, keyof Inherited | 'preset' | 'secret' | 'secrets' | 'concurrency'> & Inherited & Own<D>
   : never
-/** `secrets`: every secret signs, so that the receiver can rotate. `concurrency`: 1 for files and queues. */
+/** `secrets`: each secret signs, so that the receiver can rotate secrets. `concurrency`: 1 for files and queues. */
 type Own<D> = { readonly concurrency: number } & (D extends { kind: 'webhook' } ? { readonly secrets: readonly SecretText[] } : unknown)
 
 function destinationOf({ preset: _, ...given }: GivenDestination, { taxIdFields, ...inherited }: Inherited): DestinationConfig {
@@ -126,7 +129,7 @@ function destinationOf({ preset: _, ...given }: GivenDestination, { taxIdFields,
   }
 }
 
-/** @returns the proxies for the HTTP client, with passwords. Don't log them. */
+/** @returns the proxies for the HTTP client. The URLs contain passwords, so don't log them. */
 export function proxySettings({ upstream: { httpsProxy, httpProxy, noProxy } }: Pick<Config, 'upstream'>): {
   readonly httpsProxy?: string
   readonly httpProxy?: string
@@ -146,8 +149,10 @@ function deepFreeze<T>(value: T): T {
 }
 
 /**
- * Finds plain-text secrets in the settings file. The file is copied, mailed and versioned, so secrets must be references. @param written
- * the file with each reference replaced by `REFERENCE`. @returns one problem per setting.
+ * Finds secrets in plain text in the settings file. The file is copied, mailed, and
+ * versioned, so secrets must be references.
+ * @param written the file, with each reference replaced by `REFERENCE`.
+ * @returns one problem for each setting with a secret.
  */
 function plainSecrets(written: Tree): string[] {
   const isPlain = (part: string) => part.replaceAll(REFERENCE, '') !== ''
@@ -160,19 +165,19 @@ function plainSecrets(written: Tree): string[] {
     })
 }
 
-/** @returns one sentence per value of the settings file that a variable overrides. */
+/** @returns one sentence for each value of the settings file that a variable overrides. */
 function overridden(environment: EnvironmentReading, file: FileReading): string[] {
   return settings.flatMap(({ path, schema }) => {
     const variable = environment.variables.get(keyOf(path))
     const [inFile, given] = [file.tree, environment.tree].map((tree) => path.reduce<unknown>(field, tree))
-    // Accounts come from either the environment or the file, so neither overrides the other.
+    // Accounts come either from the environment or from the file, so neither overrides the other.
     if (variable === undefined || inFile === undefined || path[0] === 'accounts') return []
     if (sameSettings(z.safeParse(schema, inFile).data, z.safeParse(schema, given).data)) return []
     return [`${nameInFile(path)} is overridden by ${variable}; unset ${variable} to use the file`]
   })
 }
 
-/** @returns a warning for each base URL without the version segment, which the spec's paths follow. */
+/** @returns a warning for each base URL that doesn't end with a version segment. */
 function versionWarnings(accounts: readonly { readonly name: string; readonly baseUrl: string }[]): string[] {
   return accounts
     .filter(({ baseUrl }) => !/\/v\d+$/.test(baseUrl))
@@ -183,7 +188,10 @@ function versionWarnings(accounts: readonly { readonly name: string; readonly ba
     )
 }
 
-/** Warns if the file of NODE_EXTRA_CA_CERTS has no certificates. Node reads this file once, at its start, without reporting the problem. */
+/**
+ * @returns a warning if the file in NODE_EXTRA_CA_CERTS has no readable certificates. Node reads this file only at
+ * its start and doesn't report the problem.
+ */
 function extraCaWarnings(env: Environment): string[] {
   if ((env['NODE_EXTRA_CA_CERTS'] ?? '').trim() === '' || getCACertificates('extra').length > 0) return []
   return [

@@ -4,7 +4,10 @@ import { field } from './schema/reading.ts'
 import { metaOf, unwrapped } from './schema/unwrapped.ts'
 import type { MsMark } from './schema/values.ts'
 
-/** Validated settings as the program reads them: keys in camel case, durations end in `Ms`, null for a missing value without a default. */
+/**
+ * Checked settings in the form that the program uses. Keys are in camel case, and names of durations end in `Ms`.
+ * A missing value without a default is null.
+ */
 export type ConfigOf<T> = T extends readonly (infer Item)[]
   ? readonly ConfigOf<Item>[]
   : T extends Secret
@@ -22,7 +25,7 @@ type NameOf<K extends string, T> = `${Camel<K>}${true extends IsMs<Exclude<T, nu
 type IsMs<T> = T extends readonly (infer Item)[] ? IsMs<Item> : MsMark extends keyof T ? true : false
 type Camel<K extends string> = K extends `${infer Head}_${infer Tail}` ? `${Head}${Capitalize<Camel<Tail>>}` : K
 
-/** @returns `values`, the output of `schema`, in the form of `ConfigOf`. */
+/** @param values output of `schema`. @returns the values in the form of `ConfigOf`. */
 export function configOf<S extends z.ZodType>(schema: S, values: z.output<S>): ConfigOf<z.output<S>> {
   return formed(schema, values) as ConfigOf<z.output<S>>
 }
@@ -37,7 +40,7 @@ function formed(schema: z.core.$ZodType, values: unknown): unknown {
   return Object.fromEntries(Object.entries(inner.shape).map(([key, part]) => [nameOf(key, part), formed(part, field(values, key))]))
 }
 
-/** Whether a transform of the schema already converted the value to its final form. */
+/** True if a transform of the schema has already converted the value to its final form. */
 function isConverted(schema: z.core.$ZodType): boolean {
   if (schema instanceof z.ZodOptional || schema instanceof z.ZodPrefault) return isConverted(schema.unwrap())
   return schema instanceof z.ZodPipe && schema.out instanceof z.ZodTransform

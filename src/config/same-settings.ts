@@ -2,12 +2,12 @@ import { createHash, randomBytes, scrypt, timingSafeEqual } from 'node:crypto'
 import { isDeepStrictEqual, promisify } from 'node:util'
 import { Secret } from '../base/secret.ts'
 
-/** Whether two parts of the settings are equal, secrets included. */
+/** True if two parts of the settings are equal, including their secrets. */
 export function sameSettings(a: unknown, b: unknown): boolean {
   return isDeepStrictEqual(revealed(a), revealed(b))
 }
 
-/** @returns a hash of a part of the settings and its secrets. Don't store or show it. */
+/** @returns a hash of a part of the settings, including its secrets. Don't store or show this hash. */
 export function settingsDigest(part: unknown): string {
   return createHash('sha256')
     .update(JSON.stringify(revealed(part)))
@@ -17,7 +17,7 @@ export function settingsDigest(part: unknown): string {
 const derive = promisify<string, string, number, Buffer>(scrypt)
 const KEY_BYTES = 32
 
-/** @returns a salted, slow hash of a part of the settings, safe to store. Comparing hashes shows whether the part changed. */
+/** @returns a slow, salted hash of a part of the settings. The hash can be stored, and `hasFingerprint` compares it. */
 export async function settingsFingerprint(part: unknown, salt = randomBytes(16).toString('hex')): Promise<string> {
   return `${salt}:${(await derive(settingsDigest(part), salt, KEY_BYTES)).toString('hex')}`
 }

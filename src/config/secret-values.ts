@@ -1,18 +1,18 @@
 import { Secret, secretForms, secretsOfQuery } from '../base/secret.ts'
 import type { Config } from './config.ts'
 
-/** Shorter secrets aren't masked everywhere, because they would match inside unrelated words. */
+/** Length of the shortest secret that is masked everywhere. A shorter secret would match inside unrelated words. */
 const SHORTEST = 8
 
 /**
- * @returns all secrets of the settings, and the secret parts of URLs, in each form in which they could appear in a text. The log and
- * other output mask them.
+ * @returns all secrets in the settings, including secret parts of URLs, in each form that could appear in a text.
+ * The log and other output mask these texts.
  */
 export function secretValues(config: Partial<Config>): string[] {
   return [...new Set(formsIn(config, []))].filter((form) => form.length >= SHORTEST)
 }
 
-/** @param siblings texts next to the value: a user name may be sent together with its secret. */
+/** @param siblings texts next to the value. One of them may be a user name that is sent together with the secret. */
 function* formsIn(value: unknown, siblings: readonly string[]): Generator<string> {
   if (value instanceof Secret) yield* secretForms(value.reveal(), siblings)
   else if (typeof value === 'string') yield* value.includes('://') ? secretsOfQuery(value) : []

@@ -28,9 +28,9 @@ const client = new QueryClient({
   defaultOptions: {
     queries: {
       staleTime: 2_000,
-      // Retries requests without an answer, but not rejected requests.
+      // Repeat requests that got no answer or a server error, but not rejected requests.
       retry: (count, error) => count < MAX_RETRIES && !(error instanceof ApiError && error.status !== null && error.status < 500),
-      // A browser without internet access may still reach this host.
+      // Send requests even if the browser reports no internet access. This host may still be reachable.
       networkMode: 'always',
     },
     mutations: { networkMode: 'always' },

@@ -4,7 +4,7 @@ import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
 import react from '@vitejs/plugin-react'
 import { defineConfig, type Plugin } from 'vite'
 
-/** Builds the console into `dist/console`, which is served below `/console/`. */
+/** Builds the console into `dist/console`. The program serves it below `/console/`. */
 export default defineConfig({
   base: '/console/',
   plugins: [react(), licences(), compressed()],
@@ -12,16 +12,16 @@ export default defineConfig({
     outDir: '../../dist/console',
     emptyOutDir: true,
     target: 'es2023',
-    // The content security policy allows no inline script and no data: address.
+    // Never inline files, because the content security policy forbids inline scripts and data: addresses.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     reportCompressedSize: false,
   },
-  // For `npx vite src/console`: a running `serve` answers API calls.
+  // With `npx vite src/console`, a running `serve` answers the API calls.
   server: { proxy: { '/api': { target: process.env['CONSOLE_API'] ?? 'http://127.0.0.1:8081' } } },
 })
 
-/** Writes the licences of the bundled packages. */
+/** Writes the licenses of the bundled packages into one file. */
 function licences(): Plugin {
   return {
     name: 'licences',
@@ -46,7 +46,7 @@ function licenceOf(folder: string): string {
   return `${name} ${version} (${license})\n\n${text}\n`
 }
 
-/** Writes compressed copies of each file, so that `serve` needs no compression. */
+/** Writes compressed copies of each file, so that `serve` doesn't need to compress them. */
 function compressed(): Plugin {
   return {
     name: 'compressed',

@@ -5,22 +5,22 @@ interface Logged {
   readonly submissionId: string | null
 }
 
-/** Counts that compare requests to the AMS with the change log. */
+/** Result of comparing the requests to the AMS with the change log. Each value is a count. */
 export interface AmsVerdict {
   readonly logged: number
   readonly arrived: number
   /** Changes that were never accepted. */
   readonly missing: number
-  /** Changes that arrived after a later change of the same submission. */
+  /** Changes that first arrived after a later change of the same submission. */
   readonly disordered: number
-  /** Changes with more than one id, and ids with more than one change. */
+  /** Changes that arrived with several ids, plus ids that arrived with several changes. */
   readonly otherIds: number
-  /** Repeated requests for accepted changes. */
+  /** Accepted requests for changes that were accepted before. */
   readonly repeated: number
   readonly refused: number
 }
 
-/** Checks that each change arrived at least once, under one id, and in order within its submission. */
+/** Checks that the AMS accepted each change at least once, under one id, and in order within its submission. */
 export function checkAms(logged: readonly Logged[], arrivals: readonly Arrival[]): AmsVerdict {
   const accepted = arrivals.filter(({ isAccepted }) => isAccepted)
   const seen = new Set<number>()
@@ -45,7 +45,7 @@ export function checkAms(logged: readonly Logged[], arrivals: readonly Arrival[]
   }
 }
 
-/** Whether every change arrived in order, under one id. */
+/** Whether every change arrived, in order, and under one id. */
 export function isWhole({ missing, disordered, otherIds }: AmsVerdict): boolean {
   return missing === 0 && disordered === 0 && otherIds === 0
 }

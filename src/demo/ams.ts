@@ -6,17 +6,19 @@ import { pluralize } from '../ops/output/text.ts'
 import { LoopbackServer } from './loopback.ts'
 import type { Screen } from './screen.ts'
 
-/** A request with a good signature. */
+/** A request to the AMS with a good signature. */
 export interface Arrival {
-  /** `webhook-id`. */
+  /** Value of the header `webhook-id`. */
   readonly id: string
   readonly seq: number
   readonly submissionId: string | null
-  /** If false, the sender must retry. */
+  /** Whether the AMS accepted the change. If not, the sender must retry. */
   readonly isAccepted: boolean
 }
 
-/** Every 9th new request is refused, and every 14th gets no answer, so that the demo shows retries. */
+/**
+ * To show retries, the AMS refuses every 9th new request. For every 14th, it closes the connection without an answer.
+ */
 const REFUSE_EVERY = 9
 const HANG_UP_EVERY = 14
 const BODY_LIMIT = 1024 * 1024
@@ -31,7 +33,7 @@ const change = z.object({
   brokerage: z.object({ echo: z.boolean() }).optional(),
 })
 
-/** A minimal AMS: receives Standard Webhooks on loopback, checks their signatures and logs them. */
+/** A minimal AMS on loopback. Receives Standard Webhooks, checks their signatures, and logs them. */
 export class Ams {
   readonly secret = `whsec_${randomBytes(32).toString('base64')}`
   readonly arrivals: Arrival[] = []
@@ -44,19 +46,22 @@ export class Ams {
   #reported = 0
   #reportAt = 0
 
-  /** @param logFile gets a line for each request. @param now milliseconds. */
+  /**
+   * @param logFile gets a line for each request.
+   * @param now returns the time in ms since the epoch.
+   */
   constructor(logFile: string, now: () => number) {
     this.#log = createWriteStream(logFile)
     this.#now = now
     this.#server = new LoopbackServer((request, response) => void this.#receive(request, response))
   }
 
-  /** @returns the URL of the destination. */
+  /** @returns the URL to configure in the destination. */
   async listen(): Promise<string> {
     return `${await this.#server.listen()}/changes`
   }
 
-  /** Shows how many changes arrived since the last report, at most once a second unless `isLast`. */
+  /** Prints how many changes arrived since the last report. Prints at most once a second, unless `isLast` is true. */
   report(screen: Screen, isLast = false): void {
     const now = this.#now()
     const accepted = this.#accepted.size
@@ -80,7 +85,7 @@ export class Ams {
         return this.#answer(response, 401, 'bad signature')
       }
       const message: unknown = JSON.parse(body)
-      // For example, a connection test.
+      // Other messages, such as a connection test, are accepted and not counted.
       const { type: given } = anyMessage.parse(message)
       if (!CHANGE_TYPE.test(given)) return this.#answer(response, 200, `${given}, not a change`)
       const { type, data, brokerage } = change.parse(message)
@@ -100,7 +105,10 @@ export class Ams {
     }
   }
 
-  /** Follows the Standard Webhooks specification, without sharing code with the sender. */
+  /**
+   * Checks a signature by the Standard Webhooks specification. Shares no code with the sender, so both can't have the
+   * same error.
+   */
   #isSigned(request: IncomingMessage, id: string, body: string): boolean {
     const timestamp = String(request.headers['webhook-timestamp'])
     if (!(Math.abs(this.#now() / 1000 - Number(timestamp)) <= OLD_SECONDS)) return false

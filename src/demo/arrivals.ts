@@ -9,19 +9,19 @@ const PAGE = 500
 
 const lostLine = z.object({ msg: z.literal('delivery lost'), submission: z.string(), type: z.string(), items: z.array(z.string()) })
 
-/** Counts of events and messages by arrival path. */
+/** Number of events and messages by how they arrived. */
 export interface Tally {
   webhook: number
   poll: number
-  /** By polling, after their webhook was lost. */
+  /** Found by polling after their webhook was lost. */
   found: number
   history: number
 }
 
-/** Follows the change log, as any reader can, and shows how events and messages arrive. */
+/** Follows the change log like any reader of the database, and shows how events and messages arrive. */
 export class Arrivals {
   readonly tally: Tally = { webhook: 0, poll: 0, found: 0, history: 0 }
-  /** Ids of records with a lost delivery. */
+  /** Ids of records whose delivery the sandbox lost. */
   readonly #lost = new Set<string>()
   readonly #q: Query
   readonly #screen: Screen
@@ -38,7 +38,7 @@ export class Arrivals {
     this.#names.set(submissionId, insuredName)
   }
 
-  /** Reads lost deliveries from the sandbox's log. */
+  /** Reads one line of the sandbox's log. Records and prints a lost delivery. */
   readSandboxLine(line: string): void {
     const lost = lostLine.safeParse(jsonIn(line)).data
     if (!lost) return
@@ -47,7 +47,7 @@ export class Arrivals {
     this.#screen.event('lost', this.#nameOf(lost.submission), `lost the delivery of ${what}`)
   }
 
-  /** Reads the changes since the last call. */
+  /** Reads and shows the changes since the last call. */
   async follow(): Promise<void> {
     const history = new Map<string, number>()
     for (let more = true; more; ) {
@@ -88,7 +88,7 @@ function eventText(row: Row): string {
   return [row['type'], row['market_name'], row['status_label']].filter((part) => typeof part === 'string').join(' · ')
 }
 
-/** Most subjects begin with the insured's name, which the line shows already. */
+/** Removes the insured's name from the subject, because the line already shows the name. */
 function messageText(row: Row, insuredName: string): string {
   return `message · ${String(row['subject'] ?? row['kind']).replace(`${insuredName}: `, '')}`
 }

@@ -4,10 +4,10 @@ import { LoopbackServer } from './loopback.ts'
 
 const CLOSED = { detail: 'the month was closed for a minute; it is open again, so send this again' }
 
-/** Attempts until a change is dead-lettered, with `schedule: [300ms]`. */
+/** With `schedule: [300ms]`, a change is dead-lettered after this many failed attempts. */
 const REFUSALS = 2
 
-/** An accounting system that rejects the first policy until it's dead-lettered, then accepts the retry. */
+/** An accounting system. Rejects the first policy until the change is dead-lettered, then accepts its retry. */
 export class Books {
   #first: string | undefined
   #refused = 0
@@ -17,7 +17,7 @@ export class Books {
     this.#server = new LoopbackServer((request, response) => void this.#receive(request, response))
   }
 
-  /** @returns the URL of the destination. */
+  /** @returns the URL to configure in the destination. */
   async listen(): Promise<string> {
     return `${await this.#server.listen()}/policies`
   }

@@ -3,27 +3,37 @@ import { createWriteStream } from 'node:fs'
 import { createInterface } from 'node:readline'
 import type { Host } from '../base/host.ts'
 
-/** Another process of this program. */
+/** A child process that runs this program. */
 export interface Child {
-  /** Calls `onLine` with every later line of stdout and stderr. */
+  /** Calls `onLine` with every further line of stdout and stderr. */
   onLine(onLine: (line: string) => void): void
-  /** @returns the first result of `read` that isn't undefined. @throws Error if the child ends first. */
+  /**
+   * @returns the first result of `read` that isn't undefined. `read` is called with each line of output.
+   * @throws Error if the child ends first.
+   */
   first<T>(read: (line: string) => T | undefined): Promise<T>
-  /** Rejects if the child ends without being stopped. */
+  /** Rejects if the child ends before `stop` or `finish` is called. */
   readonly died: Promise<never>
-  /** Sends SIGTERM and waits for exit. @returns the exit code. */
+  /**
+   * Sends SIGTERM and waits for the child to exit.
+   * @returns the exit code.
+   */
   stop(): Promise<number | null>
-  /** Waits for exit. @returns the exit code. */
+  /**
+   * Waits for the child to exit.
+   * @returns the exit code.
+   */
   finish(): Promise<number | null>
 }
 
-/** Environment variables that a child inherits. Excludes settings. */
+/** Environment variables that a child inherits. Settings of the program are not inherited. */
 const KEPT = ['PATH', 'HOME', 'TMPDIR', 'TEMP', 'TMP', 'TZ', 'LANG', 'SystemRoot']
 const LINES_KEPT = 20
 
 /**
- * @param settings passed as environment variables.
- * @param logFile receives the child's output.
+ * Starts this program as a child process.
+ * @param settings environment variables for the child.
+ * @param logFile gets the child's output.
  */
 export function startChild(
   host: Host,
@@ -52,7 +62,7 @@ export function startChild(
     }
     ended.promise.then(end, reject)
   })
-  // Prevents an unhandled rejection.
+  // Node would end the process if `died` rejected without a handler.
   died.catch(() => undefined)
   return {
     died,

@@ -6,20 +6,22 @@ import { parseTime } from '../model/time.ts'
 import type { Query } from '../store/engine/db.ts'
 import { shownOf, submissionTruth } from './shown.ts'
 
-/** The answer of `GET /_sandbox/truth`. */
+/** Answer of `GET /_sandbox/truth`. */
 export const truthSchema = z.object({ account: z.string(), submissions: z.array(submissionTruth) })
 export type Truth = z.output<typeof truthSchema>
 
 export interface Difference {
   readonly submissionId: string
   readonly table: string
-  /** The record's key within the submission. */
+  /** The record's key, without its submission. */
   readonly key: string
-  /** `missing` or `surplus` in the mirror, or the columns that differ. */
+  /**
+   * `missing` if the mirror lacks the record, `surplus` if only the mirror has it. Otherwise the columns that differ.
+   */
   readonly what: 'missing' | 'surplus' | readonly string[]
 }
 
-/** The result for one table. `shown`: number of records at the service. */
+/** The comparison of one table. `shown` is the number of records at the service. */
 export interface Compared {
   readonly table: string
   readonly shown: number
@@ -27,8 +29,8 @@ export interface Compared {
 }
 
 /**
- * Compares the mirror with the service's truth, record by record. Ignores submissions that the truth lacks.
- * @param account of the mirror's rows.
+ * Compares the mirror with the data of the service, record by record. Ignores submissions that `truth` doesn't contain.
+ * @param account account of the mirror's rows.
  */
 export async function compareWithTruth(q: Query, account: string, truth: Truth): Promise<Compared[]> {
   const results = entities.map((entity) => ({ entity, shown: 0, differences: [] as Difference[] }))
@@ -46,7 +48,10 @@ export async function compareWithTruth(q: Query, account: string, truth: Truth):
   return results.map(({ entity, ...rest }) => ({ table: entity.table, ...rest }))
 }
 
-/** Stored rows of a submission. In tables keyed by another id, expected rows may be in another submission. */
+/**
+ * @returns the submission's stored rows. If a table's key doesn't contain the submission, expected rows may be stored
+ * under another submission; these are returned too.
+ */
 async function storedOf(q: Query, account: string, submission_id: string, entity: Entity, rows: readonly Row[]): Promise<readonly Row[]> {
   if (entity.key.includes('submission_id')) return await q.selectWhere(entity, { account, submission_id })
   const [, id = ''] = entity.key
@@ -78,18 +83,18 @@ function compareRows(submissionId: string, entity: Entity, rows: readonly Row[],
   return differences
 }
 
-/** Each answer may sign links differently. */
+/** Removes the query of a link, because each answer may sign links differently. */
 function unsigned(link: Json | undefined): Json | undefined {
   return typeof link === 'string' ? link.split('?', 1)[0] : link
 }
 
-/** An empty list equals null. */
+/** Compares two values. An empty list equals null. */
 function sameValue(a: Json, b: Json): boolean {
   const plain = (value: Json) => (Array.isArray(value) && value.length === 0 ? null : value)
   return sameJson(plain(a), plain(b))
 }
 
-/** Ignores rows that are gone, and lanes known only from events. */
+/** Whether to compare a stored row. Rows that are gone, and lanes known only from events, are ignored. */
 function counts(row: Row): boolean {
   return (row['gone_at'] ?? null) === null && row['state_source'] !== 'event'
 }

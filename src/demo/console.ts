@@ -10,17 +10,24 @@ import type { Screen } from './screen.ts'
 const ROOT = join(import.meta.dirname, '../..')
 const TOKEN_BYTES = 24
 
-/** The console and API of a demo's `serve`. */
+/** Console and API of the demo's `serve` process. */
 export interface DemoConsole {
-  /** Settings of `serve` for the console. */
+  /** Settings that `serve` needs for the console. */
   readonly settings: Readonly<Record<string, string>>
-  /** Prints the console's address. @param ops `http://host:port` of the ops server. */
+  /**
+   * Prints the console's address.
+   * @param ops origin of the ops port, such as `http://127.0.0.1:8081`.
+   */
   printAddress(ops: string): Promise<void>
-  /** Calls a route of the API: GET, or POST with a body. @param path after `/api/v1`. @throws Error when the answer is not 2xx. */
+  /**
+   * Calls a route of the API: POST if there is a body, else GET.
+   * @param path path after `/api/v1`.
+   * @throws Error if the status of the answer isn't 2xx.
+   */
   call(path: string, body?: unknown): Promise<unknown>
 }
 
-/** Builds the console if needed, and creates a token for this run. */
+/** Builds the console if needed, and creates an access token for this run. */
 export async function prepareConsole(host: Host, screen: Screen): Promise<DemoConsole> {
   const token = randomBytes(TOKEN_BYTES).toString('base64url')
   await buildConsole(host, screen)

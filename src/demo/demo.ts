@@ -30,7 +30,10 @@ const POLL_MS = 150
 const SETTLE_MS = 60_000
 const PAGE = 500
 
-/** Intervals short enough to find and fix every fault within the demo, and a rate that stays usable when throttled. */
+/**
+ * Intervals that are short enough to find and repair every fault during the demo. The request rate is so high that it
+ * stays fast after throttling.
+ */
 const FAST_SETTINGS = {
   WEBHOOK_LOST_AFTER: '5s',
   POLL_ACTIVE: '1s',
@@ -46,17 +49,17 @@ export interface DemoOptions {
   readonly host: Host
   readonly clock: Clock
   readonly log: Log
-  /** An existing folder without a database, for the database and the logs. */
+  /** Folder for the database and the logs. It exists and contains no database. */
   readonly folder: string
-  /** Whether to keep running after the demo, until the host's signal aborts. */
+  /** Whether to keep everything running after the demo, until the host's signal aborts. */
   readonly hold: boolean
 }
 
 /**
- * Starts the emulator with faults and the product on SQLite, plays the story, and compares mirror and service. Prints at most 24 lines of
- * 100 columns; the last five are the verdict.
- * @returns whether the mirror, the AMS and a reconciliation agree with the service.
- * @throws Error if a process ends unexpectedly, and the reason of the host's signal if it aborts.
+ * Starts the emulator with faults and the program on SQLite, plays the story, and compares mirror and service. Prints
+ * at most 24 lines of 100 columns. The last five lines are the verdict.
+ * @returns whether the mirror, the AMS, and a reconcile run agree with the service.
+ * @throws Error if a process ends unexpectedly; the reason of the host's signal if it aborts.
  */
 export async function runDemo(options: DemoOptions): Promise<boolean> {
   const { host, clock, log, folder } = options
@@ -89,7 +92,7 @@ export async function runDemo(options: DemoOptions): Promise<boolean> {
     const run: DemoRun = { ...options, screen, service, arrivals, ams, db, children: [sandbox, serve] }
     await trackHistory(run, settings)
     await playStory(run)
-    // Without this, reads that met a fault would wait for minutes before their next attempt.
+    // Otherwise, reads that met a fault would wait for minutes before their next attempt.
     await service.removeFaults()
     const compared = await settleMirror(run)
     const pushed = await settleAms(run)
@@ -98,7 +101,7 @@ export async function runDemo(options: DemoOptions): Promise<boolean> {
     screen.text(faultsText(await service.stats()))
     const reconciliation = await reconcile(host, serveSettings, folder)
     const isExported = await exportBound(run, serveSettings)
-    // `serve` updates these counts once a minute, which may be after the demo ends.
+    // `serve` counts arrivals once a minute, maybe only after the demo ends. So the demo counts them now.
     for (let more = true; more; ) more = await countArrivals(db)
     const issues = await leavePracticeIssues({ page, webhooks: `${receiver}/webhooks`, secretsFile, clock, signal: host.signal })
     const hasReport = existsSync(join(folder, REPORT))
@@ -143,7 +146,7 @@ async function startSandbox({ host, folder }: DemoOptions, closing: AsyncDisposa
     webhookSecret: await setting('WEBHOOK_SECRETS'),
   }
   const service = new Service(new URL(account.baseUrl).origin)
-  // A 404 is retried after 30 s, which is too long for the demo.
+  // The program retries a 404 after 30 s, which is too long for the demo.
   await service.removeFaultsWithStatus(404)
   return { sandbox, account, service }
 }
@@ -199,7 +202,10 @@ function shortPath(path: string): string {
 const REPORT = 'reconciliation.html'
 const RECORD = 'record.zip'
 
-/** Exports the record of a bound submission and checks it, as an operator would. @returns whether both succeeded. */
+/**
+ * Exports and checks the record of a bound submission, with the same commands that an operator uses.
+ * @returns whether both commands succeeded.
+ */
 async function exportBound({ db, folder, host, screen }: DemoRun, settings: Readonly<Record<string, string>>): Promise<boolean> {
   const bound = await someKnownId(db.read, ACCOUNT, 'policy')
   const file = join(folder, RECORD)
@@ -211,7 +217,10 @@ async function exportBound({ db, folder, host, screen }: DemoRun, settings: Read
   return (await runExport(bound?.submissionId ?? '', '--to', file)) && (await runExport('--check', file))
 }
 
-/** Runs `reconcile` during `serve`, as an operator would. @param settings of `serve`. */
+/**
+ * Runs the command `reconcile` while `serve` is running.
+ * @param settings the settings of `serve`.
+ */
 async function reconcile(host: Host, settings: Readonly<Record<string, string>>, folder: string): Promise<DemoResult['reconciliation']> {
   const child = startChild(host, 'reconcile', ['reconcile', '--report', join(folder, REPORT)], settings, join(folder, 'reconcile.log'))
   const lines: string[] = []

@@ -5,7 +5,7 @@ import { messageOf, UsageError } from '../base/errors.ts'
 const DATABASE = 'mirror.db'
 
 /**
- * Creates the demo folder: `wanted`, or a new folder in `data`.
+ * Creates the demo folder: `wanted` if given, else a new folder in `data`.
  * @param stamp timestamp for the name of a new folder.
  * @returns the path.
  * @throws UsageError if the folder can't be created or contains the database of an earlier demo.

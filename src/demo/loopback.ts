@@ -1,6 +1,6 @@
 import { createServer, type RequestListener, type Server } from 'node:http'
 
-/** A server of the demo on loopback. */
+/** An HTTP server of the demo, on loopback only. */
 export class LoopbackServer {
   readonly #server: Server
 
@@ -8,7 +8,10 @@ export class LoopbackServer {
     this.#server = createServer(onRequest)
   }
 
-  /** @returns the origin. */
+  /**
+   * Listens on a free port.
+   * @returns the origin, such as `http://127.0.0.1:49152`.
+   */
   async listen(): Promise<string> {
     await new Promise<void>((resolve, reject) => {
       this.#server.once('error', reject)

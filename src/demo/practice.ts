@@ -16,18 +16,18 @@ const destinations = z.object({
 
 interface PracticeParts {
   readonly page: Pick<DemoConsole, 'call'>
-  /** `http://host:port/webhooks`. */
+  /** URL of the receiver, such as `http://127.0.0.1:8080/webhooks`. */
   readonly webhooks: string
-  /** Path in `WEBHOOK_SECRETS_FILE`. */
+  /** Path of the file with the webhook secrets. */
   readonly secretsFile: string
   readonly clock: Pick<Clock, 'now' | 'sleep'>
   readonly signal: AbortSignal
 }
 
 /**
- * Leaves issues for an operator to fix: a dead-lettered change, a submission without a client, and a rejected delivery. The story has
- * already left a document on an unlisted host.
- * @returns the issues and their fixes, one per line.
+ * Creates issues for a person to fix: a dead-lettered change, a submission without an accounting client, and a rejected
+ * delivery. The story has already created a fourth: a document on an unlisted host.
+ * @returns the issues and where to fix them, one per line.
  */
 export async function leavePracticeIssues(p: PracticeParts): Promise<string[]> {
   await rejectDelivery(p)
@@ -40,7 +40,7 @@ export async function leavePracticeIssues(p: PracticeParts): Promise<string[]> {
   ]
 }
 
-/** Sends a delivery with a new secret, then adds the secret to the settings. */
+/** Sends a delivery that is signed with a new secret and therefore rejected. Then adds the secret to the settings. */
 async function rejectDelivery({ page, webhooks, secretsFile, clock }: PracticeParts): Promise<void> {
   const [newest] = inbox.parse(await page.call('/inbox?state=done&limit=1')).items
   const [stored] = delivery.parse(await page.call(`/inbox/${newest?.inbox_id}`)).items
@@ -62,7 +62,7 @@ async function mapAllButOne({ page, clock, signal }: PracticeParts): Promise<str
   await page.call('/destinations/accounting/mappings', { rows })
   for (const until = clock.now() + LONGEST_MS; ; await clock.sleep(POLL_MS, signal)) {
     const books = destinations.parse(await page.call('/destinations')).items.find(({ destination }) => destination === 'accounting')
-    // The queued change belongs to the unmapped submission.
+    // The one queued change belongs to the submission that stays unmapped.
     if (books?.dead === 1 && books.unmapped_streams === 1 && books.queued === 1) return left.insured_name ?? left.submission_id
     if (clock.now() > until) throw new Error(`Accounting did not receive its policies: ${JSON.stringify(books)}`)
   }

@@ -10,7 +10,10 @@ interface DemoAccount {
   readonly webhookSecret: string
 }
 
-/** All settings that later commands need. The AMS gets every change; accounting gets policies of mapped submissions. */
+/**
+ * Settings for `serve` and for commands that a person runs later. The AMS gets every change; accounting gets policies
+ * of mapped submissions.
+ */
 const settingsText = (database: string, { baseUrl, clientId }: DemoAccount, amsUrl: string, booksUrl: string) => `accounts:
   - name: default
     default: true
@@ -46,12 +49,12 @@ interface ReceiversParts {
   readonly folder: string
   readonly database: string
   readonly account: DemoAccount
-  /** Milliseconds. */
+  /** Returns the time in ms since the epoch. */
   readonly now: () => number
   readonly closing: AsyncDisposableStack
 }
 
-/** Starts both receivers of changes and writes the settings file. */
+/** Starts the AMS and the accounting system, and writes the settings file. */
 export async function startReceivers({ folder, database, account, now, closing }: ReceiversParts) {
   const ams = new Ams(join(folder, 'ams.log'), now)
   const amsUrl = await ams.listen()

@@ -15,7 +15,7 @@ type Mark = keyof typeof marks
 
 const COLUMNS = 100
 const NAME_WIDTH = 30
-/** Columns for the time, the mark and the gaps. */
+/** Columns that the time, the mark, and the gaps take. */
 const OTHER_WIDTH = 20
 
 /** Prints the demo's lines. Logs each event: time since the first event, mark, name, text. */
@@ -26,14 +26,17 @@ export class Screen {
   #startedAt: number | undefined
   readonly #printed = new Set<Mark>()
 
-  /** @param logFile gets every event. @param now milliseconds. */
+  /**
+   * @param logFile gets every event.
+   * @param now returns the time in ms since the epoch.
+   */
   constructor(out: Output, logFile: string, now: () => number) {
     this.#out = out
     this.#log = createWriteStream(logFile)
     this.#now = now
   }
 
-  /** Logs an event, and prints the first event of each mark. */
+  /** Logs an event. Prints only the first event of each mark. */
   event(mark: Mark, name: string, text: string): void {
     this.#startedAt ??= this.#now()
     const time = `${((this.#now() - this.#startedAt) / 1000).toFixed(1).padStart(5)} s`

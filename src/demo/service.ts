@@ -19,11 +19,11 @@ export type ServiceStats = z.output<typeof stats>
 
 const faultList = z.object({ faults: z.array(z.looseObject({ kind: z.string(), status: z.number().optional() })) })
 
-/** The sandbox's control routes. */
+/** Calls the control routes of the sandbox. */
 export class Service {
   readonly #origin: string
 
-  /** @param origin `http://host:port` of the sandbox. */
+  /** @param origin origin of the sandbox, such as `http://127.0.0.1:8090`. */
   constructor(origin: string) {
     this.#origin = origin
   }
@@ -36,7 +36,7 @@ export class Service {
     return stats.parse(await this.#ask('stats'))
   }
 
-  /** Sets where deliveries are sent. */
+  /** Sets the URL to which the sandbox sends deliveries. */
   async deliverTo(url: string): Promise<void> {
     await this.#ask('target', { account: 'default', target: url })
   }

@@ -4,7 +4,7 @@ import type { Db } from '../store/engine/db.ts'
 import { areReadSince, requestReads } from '../store/reads/request-reads.ts'
 import { type Compared, compareWithTruth, type Truth } from './compare.ts'
 
-/** A full re-read that failed three times waits 15 min, so reads are requested again at this interval, as an operator would. */
+/** Interval at which reads are requested again. A full re-read that failed three times would otherwise wait 15 min. */
 const REQUEST_EVERY_MS = 20_000
 const LONGEST_MS = 600_000
 
@@ -12,16 +12,16 @@ interface SettleParts {
   readonly db: Db
   readonly account: string
   readonly clock: Pick<Clock, 'now'>
-  /** What the service shows now. */
+  /** Returns what the service shows now. */
   readonly truth: () => Promise<Truth>
   readonly wait: () => Promise<void>
-  /** Called with the number of submissions when reads are requested again. */
+  /** Called when reads are requested again, with the number of submissions. */
   readonly onRequest: (submissions: number) => void
 }
 
 /**
- * Waits until the mirror agrees with the service, which no longer changes. Allows two full re-reads, because the first may have begun
- * before the last change.
+ * Waits until the mirror agrees with the service, whose data no longer changes. Stops waiting after two full re-reads,
+ * because the first may have begun before the last change.
  * @returns the last comparison, with any remaining differences.
  */
 export async function settle({ db, account, clock, truth, wait, onRequest }: SettleParts): Promise<Compared[]> {

@@ -3,7 +3,10 @@ import { z } from 'zod'
 import type { Row } from '../model/entity.ts'
 import type { Json } from '../model/json.ts'
 
-/* The rows that the mirror should have for the service's truth. Shares no code with `upstream/`, so that a misreading there is found. */
+/*
+ * Computes the rows that the mirror should have for the service's data. Shares no code with `upstream/`, so that a
+ * wrong reading there shows as a difference.
+ */
 
 const item = z.record(z.string(), z.json())
 const items = z.array(item)
@@ -33,7 +36,7 @@ const workspace = z
   })
   .catchall(z.json())
 
-/** Everything that the service shows of one submission. */
+/** Everything that the service shows for one submission. */
 export const submissionTruth = z.object({
   submission_id: z.string(),
   events: items,
@@ -49,7 +52,7 @@ type SubmissionTruth = z.output<typeof submissionTruth>
 
 type Shown = Readonly<Record<string, readonly Row[] | undefined>>
 
-/** @returns the rows that the mirror should have of a submission. */
+/** @returns the rows that the mirror should have for a submission, by table. */
 export function shownOf(truth: SubmissionTruth): Shown {
   const {
     requirements: view,
@@ -68,7 +71,7 @@ export function shownOf(truth: SubmissionTruth): Shown {
     bind_contingencies: partsOf(bind_requests, 'contingencies', ({ id = null, ...part }) => ({ ...part, contingency_id: id })),
     policies: policies.map(policyOf),
     insureds: [...new Set(policies.map(({ insured_id = null }) => insured_id))].map((insured_id) => ({ insured_id })),
-    // Without a rail, the mirror retains the last known originals.
+    // Without a rail, documents aren't compared, because the mirror keeps the documents of an earlier rail.
     documents: view.rail ? shownDocuments({ ...truth, offers: view.rail.lanes.flatMap((one) => one.source_offers) }) : undefined,
   }
 }
@@ -108,14 +111,14 @@ function shownView(view: SubmissionTruth['requirements']): Shown {
   }
 }
 
-/** By default the mirror replaces tax ids. */
+/** The fact and the question that contain a tax id, and the text that replaces it by default. */
 const [TAX_ID_FACT, TAX_ID_QUESTION, PROTECTED] = ['applicant.fein', 'fein_or_ssn', '[protected]']
 
 function shownDetails({ requirements: view, outstanding, workspace, sessions }: SubmissionTruth): Shown {
   const { facts, residual_pdf, ...own } = workspace
   const questions = new Map(sessions.map((one) => [String(one['session_id']), one['missing_required_questions_json']]))
   return {
-    // The row combines the view and sessions.
+    // The mirror's row combines a session of the requirements view with one of the sessions read.
     carrier_api_sessions: view.carrier_api_sessions.map((one) => {
       const text = questions.get(String(one['session_id']))
       return { ...one, missing_required_questions: typeof text === 'string' ? z.json().parse(JSON.parse(text)) : null }
@@ -142,7 +145,7 @@ function partsOf(binds: readonly Item[], list: string, row: (part: Item) => Row)
   )
 }
 
-/** Maps a policy to columns as the default `record_fields` do. */
+/** Maps the fields of a policy to columns, like the default value of the setting `record_fields`. */
 function policyOf({ policy_id = null, policy_number = null, ...policy }: Item): Row {
   const part = (name: string) => item.parse(policy[name] ?? {})
   const [paper, premium, commission] = [part('underwriting_paper'), part('premium'), part('commission')]
@@ -232,7 +235,10 @@ interface DocumentTruth {
   readonly policies: readonly unknown[]
 }
 
-/** Lists each document once: policy documents before originals, originals before attachments. */
+/**
+ * Lists each document once. If several records name it, a policy wins over a carrier original, and an original over an
+ * attachment.
+ */
 function shownDocuments({ messages, offers, policies }: DocumentTruth): Row[] {
   const ofPolicies = policies.flatMap((one) => policy.parse(one).documents.map((each) => rowOf('policy', each.name, each.download_path)))
   const originals = z

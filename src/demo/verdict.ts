@@ -4,10 +4,10 @@ import type { Tally } from './arrivals.ts'
 import type { Compared } from './compare.ts'
 import type { ServiceStats } from './service.ts'
 
-/** Faults that are not counted as failed requests: those of deliveries, and a wrong clock, which affects every answer. */
+/** Faults that don't count as failed requests: faults of deliveries, and a wrong clock, which affects every answer. */
 const NOT_REQUEST_FAULTS = new Set(['lose', 'duplicate', 'twin', 'reorder', 'delay', 'clock_skew'])
 
-/** The faults of the emulator, in one line. */
+/** @returns one line with the number of faults. */
 export function faultsText({ deliveries: d, requests, faults }: ServiceStats): string {
   const sum = (counts: Readonly<Record<string, number>>) => Object.values(counts).reduce((total, n) => total + n, 0)
   const ofRequests = Object.fromEntries(Object.entries(faults).filter(([kind]) => !NOT_REQUEST_FAULTS.has(kind)))
@@ -20,13 +20,13 @@ export interface DemoResult {
   readonly pushed: AmsVerdict
   readonly badSignatures: number
   readonly tally: Tally
-  /** `summary`: what the run did and found, or why it failed, in one line. */
+  /** `summary` is one line: what the run did and found, or why it failed. */
   readonly reconciliation: { readonly summary: string; readonly isClean: boolean }
 }
 
 export interface DemoVerdict {
   readonly isGood: boolean
-  /** Five lines. */
+  /** Five lines to print. */
   readonly lines: readonly string[]
 }
 

@@ -1,21 +1,21 @@
 import type { Row } from './entity.ts'
 import type { Cause } from './records.ts'
 
-/** `purged`: an operator removed the row; the log contains none of its values. */
+/** What happened to a row. `purged`: an operator removed the row, and the change log contains none of its values. */
 export type Operation = 'insert' | 'update' | 'gone' | 'purged'
 
 /** One change of one mirror row, before it gets its `seq`. */
 export interface Change {
   readonly account: string
-  /** null if no known submission has the row. */
+  /** Null if the row belongs to no known submission. */
   readonly submission_id: string | null
   readonly entity: string
-  /** Key without `account`, as JSON array text. */
+  /** The row's key without `account`, as JSON array text. */
   readonly entity_id: string
   readonly operation: Operation
   readonly cause: Cause
-  /** The old values of changed columns; null on insert. Never `raw`. */
+  /** Old values of the changed columns; null on insert. Never contains `raw`. */
   readonly before: Row | null
-  /** The new values of changed columns; of all columns on insert. Never `raw`. */
+  /** New values of the changed columns; on insert, of all columns. Never contains `raw`. */
   readonly after: Row
 }

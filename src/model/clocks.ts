@@ -1,46 +1,51 @@
-/** Smallest clock difference to report. */
+/** Smallest clock difference that is reported. */
 const APART_MS = 60_000
-/** At this difference, no data is removed because of its age. */
+/** Clock difference at which our clock isn't trusted. No data is then removed because of its age. */
 const WRONG_MS = 3_600_000
-/** Without the service's time, a clock this far ahead of the newest record is not trusted. */
+/** If the service reports no time, a clock this far ahead of the newest record isn't trusted. */
 const LONG_GAP_MS = 2 * 86_400_000
 
-/** All known times, in milliseconds since the epoch. */
+/** All known times, in milliseconds since the epoch, and clock differences in milliseconds. */
 export interface ClockSightings {
-  /** The clock of this process. */
+  /** Time of this process's clock. */
   readonly nowMs: number
-  /** The database server's clock; null on SQLite, which has none. */
+  /** Time of the database server's clock; null on SQLite. */
   readonly databaseMs: number | null
-  /** How far each service's clock is ahead of ours, for accounts with an answer in the last hour. */
+  /** How far each service's clock is ahead of ours. Only accounts with an answer in the last hour. */
   readonly services: readonly { readonly account: string; readonly aheadMs: number }[]
-  /** The newest recorded times. Each is in the past unless a clock was wrong. */
+  /** The newest recorded times. All of them are in the past, unless a clock was wrong. */
   readonly recorded: readonly { readonly what: string; readonly atMs: number }[]
-  /** The newest recorded time at process start; null if none. */
+  /** The newest time that was recorded before this process started; null if there is none. */
   readonly recordedBeforeMs: number | null
-  /** How far this process's wall clock moved against its steady clock since it was last known to be right. */
+  /** How far this process's wall clock moved against its steady clock since the wall clock was last confirmed. */
   readonly steppedMs: number
 }
 
 export interface ClockDifference {
   readonly clock: string
-  /** Our clock's lead over `clock`; negative if behind. */
+  /** How far our clock is ahead of `clock`; negative if our clock is behind. */
   readonly aheadMs: number
 }
 
 export interface ClockJudgement {
   readonly apart: readonly ClockDifference[]
-  /** Whether data may be removed because of its age. */
+  /** True if data may be removed because of its age. */
   readonly isTrusted: boolean
-  /** Whether a service's clock agrees with ours to within an hour. */
+  /** True if a service's clock differs from ours by less than an hour. */
   readonly isConfirmed: boolean
-  /** Reason for distrust, as a phrase; null if trusted. */
+  /** Why our clock isn't trusted, as a phrase; null if it is trusted. */
   readonly doubt: string | null
 }
 
 /**
- * Compares the clocks. If a service's clock confirms ours, records from the future are blamed on an earlier wrong clock.
- * Otherwise, our clock isn't trusted in three cases: a record is in its future, it was set, or it is days ahead of every record from before
- * the start.
+ * Compares the clocks. Our clock isn't trusted if it differs from the database server's clock by an hour or more.
+ * If a service's clock confirms ours, nothing else counts. Records with future times were
+ * then written under an earlier wrong clock.
+ * Without a confirmation, our clock also isn't trusted in these cases:
+ * - it differs from a service's clock by an hour or more
+ * - a record is an hour or more in the future
+ * - no service reported its time, and our clock was set by an hour or more
+ * - no service reported its time, and every record from before the start is at least 2 days old
  */
 export function judgeClocks(s: ClockSightings): ClockJudgement {
   const database = s.databaseMs === null ? [] : [{ clock: 'the database server', aheadMs: s.nowMs - s.databaseMs }]

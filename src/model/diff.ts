@@ -6,17 +6,20 @@ import { sameRaw } from './merge.ts'
 import type { Cause } from './records.ts'
 import { entityIdOf } from './row-key.ts'
 
-/** How a row differs from the stored one. */
+/** How a new row differs from the stored row. */
 export interface RowDiff {
-  /** The columns to write. */
   readonly columns: readonly string[]
-  /** null if no column of the change log differs. */
+  /** Null if no column of the change log differs. */
   readonly change: Change | null
-  /** Whether anything differs besides volatile columns and the query or fragment of links. */
+  /** True if more differs than volatile columns and the query or fragment of links. */
   readonly isReported: boolean
 }
 
-/** Compares a stored row (null: none) with the new one. @returns null if there is nothing to write. */
+/**
+ * Compares a stored row with the new row.
+ * @param before null if no row is stored.
+ * @returns null if nothing has to be written.
+ */
 export function diffRow(entity: Entity, before: Row | null, after: Row, cause: Cause): RowDiff | null {
   if (before === null) {
     return {
@@ -34,14 +37,17 @@ export function diffRow(entity: Entity, before: Row | null, after: Row, cause: C
   return { columns: changed, change: change(entity, operation, pick(before, logged), pick(after, logged), after, cause), isReported: true }
 }
 
-/** Whether a link, or an object with links, differs only in the query or fragment of links. */
+/** True if the values of a link column differ only in the query or fragment of links. */
 function isSameLink({ fields }: Entity, column: string, before: Row, after: Row): boolean {
   const [{ link = false, kind = null } = {}, a, b] = [fields[column], before[column], after[column]]
   if (!link || typeof a !== 'string' || typeof b !== 'string') return false
   return kind === 'raw' ? sameRaw(a, b) : stableLink(a) === stableLink(b)
 }
 
-/** A change of `raw` only, which the change log omits. */
+/**
+ * @returns a change for a row in which only `raw` differs. The change log
+ * doesn't contain `raw`, so both values are null.
+ */
 export function rawChange(entity: Entity, row: Row, cause: Cause): Change {
   return change(entity, 'update', { raw: null }, { raw: null }, row, cause)
 }

@@ -9,12 +9,12 @@ import { hasValue } from './merge.ts'
 import { parseTime } from './time.ts'
 import { parseUuid } from './uuid.ts'
 
-/** Rows of one submission that may name documents. */
+/** The rows of one submission that may name documents. */
 export interface DocumentSources {
   readonly attachments: readonly ThreadAttachmentRow[]
   readonly offers: readonly SourceOfferRow[]
   readonly policies: readonly PolicyRow[]
-  /** Ids of documents in any answer. */
+  /** Ids of documents that any answer contains. */
   readonly ids: readonly string[]
 }
 
@@ -33,15 +33,17 @@ export type FoundDocument = Pick<
   | 'size_bytes'
 >
 
-/** Limits for searching an object of unspecified shape. */
+/** Limits of a search in an object of unknown shape: nesting depth, and number of documents. */
 const MAX_DEPTH = 32
 const MAX_FOUND = 1_000
 
 const FINALIZED_DOCUMENT = /(?:^|\/)finalized-documents\/([0-9a-f-]{36})(?:[/?#]|$)/i
 
 /**
- * @param name distinguishes paths that differ only in their query: the document's name, or a carrier original's `presentation_id`.
- * @returns the document's id if `link` is the path of a finalized document; else a hex SHA-256 of the link's stable part and `name`.
+ * @param name distinguishes links that differ only in their query: the document's name, or
+ * the `presentation_id` of a carrier original.
+ * @returns the document's id if `link` is the path of a finalized document. Otherwise a SHA-256 in hex of the link,
+ * without its query and fragment, and `name`.
  */
 export function documentKeyOf(link: string, name: string | null): string {
   const known = parseUuid(FINALIZED_DOCUMENT.exec(link)?.[1])
@@ -49,8 +51,9 @@ export function documentKeyOf(link: string, name: string | null): string {
 }
 
 /**
- * All documents of a submission. The result depends only on the rows, not on their order of arrival. If several rows name a document,
- * policies win, then carrier originals, then attachments; within a table, the lowest key.
+ * Lists all documents of a submission, by `document_key`. The result doesn't depend on the order of the rows.
+ * If several rows name the same document, policies take precedence over carrier originals, and carrier originals over
+ * attachments. In one table, the lowest key takes precedence. Other rows only fill missing values.
  */
 export function documentsOf({ attachments, offers, policies, ids }: DocumentSources): Map<string, FoundDocument> {
   const found = new Map<string, FoundDocument>()
@@ -84,7 +87,10 @@ function ofOffer(row: SourceOfferRow): FoundDocument | null {
   return { ...metadataIn(parsedObject(row.raw)), ...about, document_key, origin: 'carrier_original' }
 }
 
-/** The spec shows no policy fields, only that documents have download paths. Any object with such a path is a document. */
+/**
+ * Finds the documents of a policy. The specification doesn't show the fields of a policy, only that documents have
+ * download paths. So any object with a download path or link counts as a document.
+ */
 function ofPolicy({ raw }: Pick<PolicyRow, 'raw'>): FoundDocument[] {
   const found: FoundDocument[] = []
   const search = (value: unknown, depth: number): void => {
@@ -104,7 +110,7 @@ function ofPolicy({ raw }: Pick<PolicyRow, 'raw'>): FoundDocument[] {
   return found
 }
 
-/** Reads the field names of the spec's BrokerFinalizedDocument, and those of attachments and offers. */
+/** Reads the fields of the specification's BrokerFinalizedDocument, and the fields of attachments and offers. */
 function metadataIn(object: Record<string, unknown>): Omit<FoundDocument, 'document_key' | 'document_id' | 'origin'> {
   const size = object['size_bytes']
   const of = (key: string) => (typeof object[key] === 'string' && object[key] !== '' ? storableText(object[key]) : null)

@@ -25,7 +25,7 @@ import { threadMessages } from './entities/thread-messages.ts'
 import { columnsWhere, type Entity, type Field } from './entity.ts'
 import { type Feed, isFeed } from './reads.ts'
 
-/** All public tables of service data, in the order in which `apply` locks and writes them. */
+/** All public tables of service data. `apply` locks and writes them in this order. */
 export const entities = [
   submissions,
   marketEvents,
@@ -53,7 +53,7 @@ export const entities = [
   documents,
 ] as const satisfies readonly Entity[]
 
-/** The names of all columns of kind `raw`, in any table. */
+/** Names of all columns of kind `raw`, in any table. */
 export const rawNames: ReadonlySet<string> = new Set(entities.flatMap((entity) => columnsWhere(entity, ({ kind }) => kind === 'raw')))
 
 export function entityNamed(table: string): Entity | null {
@@ -65,7 +65,7 @@ export function fieldOf(table: string, column: string): Field | null {
   return entityNamed(table)?.fields[column] ?? null
 }
 
-/** @returns the feed of a table's rows; null for tables of state reads and unknown tables. */
+/** @returns the feed that a table's rows come from; null for tables of state reads and for unknown tables. */
 export function feedOf(table: string): Feed | null {
   const read = entityNamed(table)?.read
   return read !== undefined && read !== 'document' && isFeed(read) ? read : null

@@ -3,17 +3,25 @@ import type { Feed, ReadKind, StateRead } from './reads.ts'
 import type { TimeText } from './time.ts'
 
 /**
- * The type of a column on both databases: `text`, `int` (a safe integer), `real`, `bool`, `json` (any JSON value; SQL NULL is null), `time`
- * (TimeText), `date` (YYYY-MM-DD), `raw` (JSON text as received, made storable; never in the change log).
+ * Type of a column, the same on both databases:
+ * - `int`: a safe integer
+ * - `json`: any JSON value; SQL NULL is null
+ * - `time`: a TimeText
+ * - `date`: YYYY-MM-DD
+ * - `raw`: JSON text as received, in a form that both databases can store; never in the change log
  */
 export type ColumnKind = 'text' | 'int' | 'real' | 'bool' | 'json' | 'time' | 'date' | 'raw'
 
 type KindValue = { text: string; int: number; real: number; bool: boolean; json: Json; time: TimeText; date: string; raw: string }
 
 /**
- * How much protection a column needs. `none`: ids, states, times. `business`: confidential between brokerage, service and market.
- * Only sent to destinations that request them: `personal` (may name a person), `free` (free text), `document` (location of a person's
- * documents). `tax id`: never sent.
+ * Protection class of a column. A destination gets `personal`, `free`, and `document` columns only if it requests them.
+ * - `none`: ids, states, times
+ * - `business`: confidential between brokerage, service, and market
+ * - `personal`: may name a person
+ * - `free`: free text
+ * - `document`: location of a person's documents
+ * - `tax id`: never sent to destinations
  */
 export type ProtectionClass = 'none' | 'business' | 'personal' | 'free' | 'document' | 'tax id'
 
@@ -21,70 +29,83 @@ export type ProtectionClass = 'none' | 'business' | 'personal' | 'free' | 'docum
 export interface DescribedColumn {
   readonly kind: ColumnKind
   readonly class: ProtectionClass
-  /** Where the value comes from: a field of the service's object, or the part of the program that sets it. */
+  /** Origin of the value: a field of the service's object, or the part of the program that sets the value. */
   readonly source: string
-  /** One sentence without a period. */
+  /** One sentence without a period, for the data dictionary. */
   readonly meaning: string
-  /** Whether the value is in cents. */
+  /** True if the value is in cents. */
   readonly cents?: true
 }
 
 /** A column of a table of service data. */
 export interface Field extends DescribedColumn {
-  /** Path in the service's object: keys joined by dots. Omitted if the object lacks the field. */
+  /** Path in the service's object: keys joined by dots. Omitted if the value isn't a field of the object. */
   readonly path?: string
   /**
-   * How to read a service value, beyond its kind: `id` a lowercase uuid, or any other id; `uuid` only a uuid; `key` an id that is part of
-   * the table's key; `any` value instead of a list; `text` the JSON inside a text.
+   * How to read a value of the service, in addition to its kind:
+   * - `id`: a UUID in lower case, or any other id
+   * - `uuid`: only a UUID
+   * - `key`: an id that is part of the table's key
+   * - `any`: any JSON value, not only a list
+   * - `text`: the JSON inside a text
    */
   readonly as?: 'id' | 'uuid' | 'key' | 'any' | 'text'
-  /** The spec allows null. A missing field then means null too, because a service may omit nulls. */
+  /** The specification allows null. A missing field then also means null, because a service may omit nulls. */
   readonly nullable?: true
-  /** Without a readable value the whole object is unreadable. */
+  /** If this value is missing or unreadable, the whole object counts as unreadable. */
   readonly required?: true
-  /** Source of a key that the service doesn't send: column `own`, else the hash of columns `hashed`. */
+  /**
+   * How to make a key that the service doesn't send: the value of column `own`;
+   * without a value, a hash of the columns `hashed`.
+   */
   readonly madeOf?: { readonly own?: string; readonly hashed: readonly string[] }
-  /** Part of a record's identity: never changes once set. */
+  /** Part of a record's identity. The value must not change after it is set. */
   readonly identity?: true
-  /** Computed from the records of a feed. */
+  /** The value is computed from the records of this feed. */
   readonly derivedFrom?: Feed
-  /** Set by the mirror, not by the service. */
+  /** The mirror sets this column, not the service. */
   readonly local?: true
-  /** Differs at every read: stored with every answer, never part of a change. */
+  /** Changes at every read. Stored with every answer, but never part of a change. */
   readonly volatile?: true
-  /** A link, or an object with links. The newest is stored. If only the part after `?` or `#` changes, the change isn't logged, pushed or reported. */
+  /**
+   * A link, or an object with links. The newest link is stored. If only the part after `?` or `#` changes, the
+   * change isn't logged, pushed, or reported.
+   */
   readonly link?: true
-  /** A second read that sets the column. It marks rows as gone only if the table's own read never showed them. */
+  /**
+   * A second read that sets this column. Only rows that the table's own read never
+   * showed can be marked as gone by this read.
+   */
   readonly read?: StateRead
-  /** Shown unmasked despite its class, because people find submissions by it. */
+  /** Shown unmasked despite its class, because people search for submissions by this value. */
   readonly shown?: true
-  /** Text; stores JSON if the service sends another type. */
+  /** A text column. If the service sends another type, the column stores its JSON text. */
   readonly mayHoldJson?: true
 }
 
-/** A column declaration. `source` defaults to `path`, and `path` to the column's name. */
+/** Declaration of a column. `path` defaults to the column's name, and `source` to `path`. */
 export type FieldDescription = Omit<Field, 'source'> & { readonly source?: string }
 
-/** A table of service data. Everything the program does with it follows from this description. */
+/** Declaration of a table of service data. All handling of the table follows from this declaration. */
 export interface EntityDescription {
   readonly table: string
-  /** The table's contents, in sentences. */
+  /** What the table contains, in sentences for the data dictionary. */
   readonly holds: string
-  /** The read that returns rows. `document`: rows derive from other tables, and files are fetched. */
+  /** The read that returns the rows. `document`: the rows are computed from other tables, and the files are fetched. */
   readonly read: ReadKind | 'document'
-  /** Key columns in order, `account` first. */
+  /** Key columns in order, starting with `account`. */
   readonly key: readonly string[]
-  /** The table of parent rows. Rows are gone if their parent is. */
+  /** Table of the parent rows. If a parent row is gone, its rows in this table are gone too. */
   readonly parent?: string
-  /** A missing field means null, not "unchanged". */
+  /** A missing field means null. Without this, a missing field means "unchanged". */
   readonly absentIsNull?: true
-  /** All columns in the order of the table. Rows of a table without `gone_at` are never marked as gone. */
+  /** All columns, in the order of the table. Without a column `gone_at`, rows are never marked as gone. */
   readonly fields: Readonly<Record<string, FieldDescription>>
 }
 
 export interface Entity extends EntityDescription {
   readonly fields: Readonly<Record<string, Field>>
-  /** The kinds of all columns, in the order of the table. */
+  /** Kind of each column, in the order of the table. */
   readonly columns: Readonly<Record<string, ColumnKind>>
 }
 
@@ -108,24 +129,24 @@ function completed(column: string, field: FieldDescription): Field {
   return { ...field, path, source: `\`${path}\`` }
 }
 
-/** A row of an entity: keys are never null, all other columns may be. */
+/** A row of an entity. Key columns are never null; all other columns can be. */
 export type RowOf<E extends { readonly key: readonly string[]; readonly columns: Readonly<Record<string, ColumnKind>> }> = {
   -readonly [C in keyof E['columns']]: C extends E['key'][number] ? KindValue[E['columns'][C]] : KindValue[E['columns'][C]] | null
 }
 
 export type Row = { [column: string]: Json }
 
-/** @returns the matching columns, in the order of the table. */
+/** @returns the columns for which `is` returns true, in the order of the table. */
 export function columnsWhere(of: Pick<Entity, 'fields'>, is: (field: Field) => boolean): string[] {
   return Object.entries(of.fields).flatMap(([column, field]) => (is(field) ? [column] : []))
 }
 
-/** Whether a column is part of the change log and of pushes. */
+/** True if a column is part of the change log and of pushes. */
 export function isInChangeLog({ kind, volatile }: Field): boolean {
   return kind !== 'raw' && volatile !== true
 }
 
-/** @returns the key columns after account and submission. */
+/** @returns the key columns except `account` and `submission_id`. */
 export function ownKey(of: Pick<EntityDescription, 'key'>): string[] {
   return of.key.filter((column) => column !== 'account' && column !== 'submission_id')
 }

@@ -4,14 +4,17 @@ import { parseUuid } from './uuid.ts'
 const MAX_DEPTH = 16
 const MAX_VALUES = 1_000_000
 
-/** Distinct UUIDs by key, in the order in which they were found. */
+/** Distinct UUIDs for each key, in the order found. */
 export interface FoundIds {
   readonly ids: ReadonlyMap<string, readonly string[]>
-  /** Whether the whole value was searched. */
+  /** False if the search stopped at a limit. */
   readonly isComplete: boolean
 }
 
-/** Searches a JSON value of any shape for UUIDs under one of `keys`. UUIDs under other keys may identify anything. */
+/**
+ * Searches a JSON value of any shape for UUIDs under one of `keys`. Ignores UUIDs
+ * under other keys, which may identify anything.
+ */
 export function idsUnder(value: unknown, keys: readonly string[]): FoundIds {
   const found = new Map(keys.map((key) => [key, new Set<string>()]))
   let remaining = MAX_VALUES
@@ -37,8 +40,8 @@ export function idsUnder(value: unknown, keys: readonly string[]): FoundIds {
 }
 
 /**
- * @returns the distinct UUIDs in one field of the items of an answer's list, or of the lists in an answer object. Deeper objects are
- * ignored.
+ * @param answer a list of objects, or an object with such lists. Deeper objects are ignored.
+ * @returns the distinct UUIDs in the field `field` of the listed objects.
  */
 export function idsOfItems(answer: unknown, field: string): string[] {
   const lists = isObject(answer) ? Object.values(answer) : [answer]

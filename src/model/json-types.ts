@@ -1,6 +1,6 @@
 import type { ColumnKind } from './entity.ts'
 
-/** The JSON Schema type of each kind of column; `json` takes any. */
+/** JSON Schema type of each kind of column. `json` allows any type. */
 export const jsonTypes: Readonly<Record<ColumnKind, { readonly type?: string; readonly format?: string }>> = {
   text: { type: 'string' },
   raw: { type: 'string' },

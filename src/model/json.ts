@@ -2,26 +2,32 @@ import { comparableText, isSameText } from '../base/sealed.ts'
 
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json }
 
-/** @returns whether `value` is an object and not an array. */
+/** @returns true if `value` is an object and not a list. */
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** Text that both databases can store: U+0000 (refused by Postgres) and lone surrogates become U+FFFD (trap 72). */
+/**
+ * @returns text that both databases can store. U+0000, which Postgres rejects,
+ * and lone surrogates become U+FFFD (trap 72).
+ */
 export function storableText(text: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: replacing U+0000 is the purpose.
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern must match U+0000.
   return (text.isWellFormed() ? text : text.toWellFormed()).replace(/\u0000/g, '\uFFFD')
 }
 
-/** An escape in JSON text: a surrogate pair, a lone surrogate, U+0000, or any other. */
+/** Matches an escape in JSON text. The first group matches escapes that can't be stored: a lone surrogate or U+0000. */
 const ESCAPE = /\\(?:ud[89ab]..\\ud[c-f]..|(ud[89a-f]..|u0000)|.)/gi
 
-/** `storableText` for JSON text; otherwise Postgres can't read fields from it (`raw -> 'forms'`). */
+/**
+ * `storableText` for JSON text, including escapes. Otherwise Postgres couldn't
+ * read fields of the JSON (`raw -> 'forms'`).
+ */
 export function storableJsonText(text: string): string {
   return storableText(text).replace(ESCAPE, (whole, unstorable?: string) => (unstorable === undefined ? whole : '\\ufffd'))
 }
 
-/** `storableText` for every text and key in a JSON value. */
+/** `storableText` for all texts and keys of a JSON value. */
 export function storableJson(value: Json): Json {
   if (typeof value === 'string') return storableText(value)
   if (value === null || typeof value !== 'object') return value
@@ -29,7 +35,7 @@ export function storableJson(value: Json): Json {
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [storableText(key), storableJson(item)]))
 }
 
-/** @returns JSON text with sorted keys: equal values, and two encryptions of one value, have equal texts. */
+/** @returns JSON text with sorted keys. Equal values have equal texts, also if a value was encrypted twice. */
 export function canonicalJson(value: Json): string {
   if (typeof value === 'string') return JSON.stringify(comparableText(value))
   if (value === null || typeof value !== 'object') return JSON.stringify(value)
@@ -41,7 +47,7 @@ export function canonicalJson(value: Json): string {
   return `{${parts.join(',')}}`
 }
 
-/** @returns whether two values are equal in any key order. Two encryptions of one value are equal too. */
+/** @returns true if two values are equal, with keys in any order. Two encryptions of the same value are equal. */
 export function sameJson(a: Json, b: Json): boolean {
   if (a === b) return true
   if (typeof a === 'string' && typeof b === 'string') return isSameText(a, b)
@@ -49,7 +55,7 @@ export function sameJson(a: Json, b: Json): boolean {
   return canonicalJson(a) === canonicalJson(b)
 }
 
-/** @returns undefined for text that is not JSON. */
+/** @returns undefined if the text isn't JSON. */
 export function parsedJson(text: string): Json | undefined {
   try {
     return JSON.parse(text) as Json

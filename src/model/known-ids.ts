@@ -3,18 +3,21 @@ import { isObject } from './json.ts'
 import { recordLists } from './unshown-names.ts'
 import { parseUuid } from './uuid.ts'
 
-/** What an id identifies. `document` has no read by id. */
+/** What an id identifies. The service has no read by id for documents. */
 const knownKinds = ['bind_request', 'policy', 'insured', 'document'] as const
 export type KnownKind = (typeof knownKinds)[number]
 
-/** An id named by an answer or an operator. The service doesn't list such ids (trap 23). */
+/** An id that an answer or an operator named. The service doesn't list these ids (trap 23). */
 export interface KnownId {
   readonly kind: KnownKind
-  /** A uuid in lower case. */
+  /** A UUID in lower case. */
   readonly id: string
-  /** The submission the id was named for; empty if unknown. */
+  /** The submission that the id belongs to; empty if unknown. */
   readonly submissionId: string
-  /** Whether the object itself contains the submission's id. If so, it overrides the submission inferred from where the id was found. */
+  /**
+   * True if the object with the id also contains `submission_id`. That submission replaces one that was
+   * only inferred from where the id was found.
+   */
   readonly isStated?: boolean
 }
 
@@ -22,18 +25,18 @@ const MAX_DEPTH = 64
 const MAX_VALUES = 1_000_000
 
 const KIND_OF_KEY: ReadonlyMap<string, KnownKind> = new Map(knownKinds.map((kind) => [`${kind}_id`, kind]))
-/** Matches JSON text that may contain an id. Quotes in JSON strings are escaped, so no parser is needed. */
+/** Matches JSON text that may contain an id. Quotes inside JSON strings are escaped, so the text needn't be parsed. */
 const MENTIONS = new RegExp(`"(?:(?:${knownKinds.join('|')})_id|download_path|${[...recordLists.keys()].join('|')})"`)
 const DOCUMENT_PATH = /\/finalized-documents\/([0-9a-f-]{36})\/pdf(?:$|\?)/i
 
-/** Whether the mirror learns an id from a field with this name and value, in any place. */
+/** True if the mirror learns an id from a field with this name and value, anywhere in an answer. */
 export function isKnownIdField(name: string, value: unknown): boolean {
   return KIND_OF_KEY.has(name) && parseUuid(value) !== null
 }
 
 /**
- * Searches a JSON value of any shape for ids: a uuid under a key such as `policy_id`, and the document of a `download_path`.
- * @param submissionId submission of ids outside any object with its own `submission_id`.
+ * Searches a JSON value of any shape for ids: UUIDs under keys such as `policy_id`, and documents in a `download_path`.
+ * @param submissionId the submission of ids outside objects with their own `submission_id`.
  */
 export function knownIdsIn(value: unknown, submissionId: string): KnownId[] {
   const found = new Map<string, KnownId>()
@@ -68,7 +71,10 @@ export function knownIdsIn(value: unknown, submissionId: string): KnownId[] {
   return [...found.values()]
 }
 
-/** @returns a list's records that have only `id`, and the key for it elsewhere. */
+/**
+ * Finds records in a list such as `policies` that have their id under the key `id`.
+ * @returns the usual key of that id, such as `policy_id`, and the id.
+ */
 function recordsIn(list: string, value: unknown) {
   const key = recordLists.get(list)
   if (key === undefined || !Array.isArray(value)) return []
@@ -78,20 +84,23 @@ function recordsIn(list: string, value: unknown) {
   })
 }
 
-/** @returns submission ids in an insured's answer: any `submission_id`, and each `id` in its list `submissions`. */
+/**
+ * @returns the ids of submissions in the answer of an insured: each
+ * `submission_id`, and each `id` in its list `submissions`.
+ */
 export function submissionsOfInsured(answer: unknown): string[] {
   const named = idsUnder(answer, ['submission_id']).ids.get('submission_id') ?? []
   const listed = recordsIn('submissions', isObject(answer) ? answer['submissions'] : null).map(({ id }) => id)
   return [...new Set([...named, ...listed])]
 }
 
-/** Whether `one` replaces `known`, found in the same answer or transaction. */
+/** True if `one` is more reliable than `known`, an entry for the same id. */
 export function isBetterKnown(one: KnownId, known: KnownId | undefined): boolean {
   if (known === undefined || known.submissionId === '') return true
   return one.isStated === true && known.isStated !== true
 }
 
-/** `knownIdsIn` for JSON text; empty for other text. */
+/** `knownIdsIn` for JSON text. @returns an empty list if the text isn't JSON. */
 export function knownIdsInText(text: string, submissionId: string): KnownId[] {
   if (!MENTIONS.test(text)) return []
   try {

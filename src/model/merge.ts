@@ -6,17 +6,17 @@ import type { Origin } from './observations.ts'
 import type { Via } from './records.ts'
 import { isSameMoment, isTimeText, type TimeText } from './time.ts'
 
-/** The conflicting identity columns, or the merged row. */
+/** The identity columns that conflict, or the merged row. */
 export type Merge = { readonly conflict: readonly string[] } | { readonly conflict: null; readonly row: Row }
 
 /**
- * Merges a record that was received again into the stored record.
- * - Identity: a column that differs from a stored value is a conflict, and the new record is ignored. List order and missing digits of a
- * time don't count.
- * - Fill: an empty column takes the new value. A value, even an empty list, is never emptied.
- * - Only feed records replace other columns and `raw`. A feed is read later than a delivery is sent, so the order of arrival doesn't
- * matter.
- * @param fromFeed whether the new record was read from a feed; a delivery only fills.
+ * Merges a newly received record into the stored record.
+ * - Identity: if an identity column differs from the stored value, there is a conflict, and the new record is ignored.
+ *   A different list order, or fewer digits of a time, is no conflict.
+ * - Fill: an empty column takes the new value. A stored value, even an empty list, is never replaced by null.
+ * - Replace: only feed records replace other columns and `raw`. A feed is read later than a delivery is sent, so feed
+ *   records are newer, in any order of arrival.
+ * @param fromFeed true if the new record was read from a feed. A record of a delivery only fills.
  */
 export function mergeRecord(stored: Row, newcomer: Row, identity: readonly string[], fromFeed: boolean): Merge {
   const conflict = identity.filter(
@@ -33,8 +33,9 @@ export function mergeRecord(stored: Row, newcomer: Row, identity: readonly strin
 }
 
 /**
- * Merges a record by its origin: a reconcile run corrects, other feed reads fill and replace, a delivery only fills. @param prefix prefix
- * of the column names in `corrects`.
+ * Merges a record according to its origin. A reconcile run corrects, other feed reads
+ * fill and replace, and a delivery only fills.
+ * @param prefix prefix of the column names in `corrects`.
  */
 export function mergeByOrigin(stored: Row, newcomer: Row, identity: readonly string[], { via, corrects }: Origin, prefix = ''): Merge {
   if (via !== 'reconcile') return mergeRecord(stored, newcomer, identity, via !== 'webhook')
@@ -42,15 +43,18 @@ export function mergeByOrigin(stored: Row, newcomer: Row, identity: readonly str
   return { conflict: null, row: correctRecord(stored, newcomer, may) }
 }
 
-/** @returns the new `gone_at`: null for a record in a feed. A delivery changes nothing, because it may have been sent long ago. */
+/**
+ * @returns the new `gone_at`. A record in a feed isn't gone, so the result is null. A delivery doesn't change the
+ * value, because it may have been sent long ago.
+ */
 export function goneAtAfter(stored: { readonly gone_at: TimeText | null }, via: Via): TimeText | null {
   return via === 'webhook' ? stored.gone_at : null
 }
 
 /**
- * Corrects a stored row from a full re-read, which is authoritative: every value is taken, even null.
- * @param may whether a column's stored value may be changed or emptied. If any may not, `raw` stays too.
- * @returns the row; equal to the stored row if nothing differs.
+ * Corrects a stored row from a full re-read. The row takes all new values, even null.
+ * @param may returns false if a column's stored value must not be replaced or emptied. If such a column
+ * differs, `raw` also keeps its stored value.
  */
 function correctRecord(stored: Row, newcomer: Row, may: (column: string) => boolean): Row {
   const row: Row = { ...stored, ...newcomer }
@@ -63,7 +67,7 @@ function correctRecord(stored: Row, newcomer: Row, may: (column: string) => bool
   return row
 }
 
-/** Whether a column has a value. An empty list counts. */
+/** True if a column has a value. An empty list is a value. */
 export function hasValue(value: Json | undefined): value is NonNullable<Json> {
   return value !== null && value !== undefined
 }
@@ -72,7 +76,7 @@ function same(a: Row, b: Row, column: string): boolean {
   return sameJson(a[column] ?? null, b[column] ?? null)
 }
 
-/** Whether the values of a column are equal except for list order or missing digits of a time. */
+/** True if a column's values are equal, apart from list order and missing digits of a time. */
 function meansSame(a: Row, b: Row, column: string): boolean {
   const [one, other] = [a[column] ?? null, b[column] ?? null]
   if (Array.isArray(one) && Array.isArray(other)) return sameJson(inOneOrder(one), inOneOrder(other))
@@ -84,26 +88,26 @@ function inOneOrder(list: readonly Json[]): Json {
   return list.map(canonicalJson).sort()
 }
 
-/** Whether two raw texts are equal JSON in any key order. */
+/** True if two `raw` texts are equal as JSON, with keys in any order. */
 export function sameRaw(a: Json | undefined, b: Json | undefined): boolean {
   return a === b || (typeof a === 'string' && typeof b === 'string' && sameJsonText(a, b))
 }
 
 /**
- * Whether two JSON texts are equal, apart from the query and fragment of their links. @param aspect selects the part to compare. Default:
- * all.
+ * True if two JSON texts are equal, apart from the query and fragment of links.
+ * @param aspect selects the part of each value to compare. Default: the whole value.
  */
 export function sameJsonText(a: string, b: string, aspect: (value: Json) => Json = (value) => value): boolean {
   if (a === b) return true
   try {
     return sameJson(withStableLinks(aspect(parsed(a))), withStableLinks(aspect(parsed(b))))
   } catch {
-    // Too deep to compare: treated as different, so that the new value is stored.
+    // Too deeply nested to compare. Counts as different, so the new value is stored.
     return false
   }
 }
 
-/** @returns the value of a stored JSON text; the text itself if it is not JSON. */
+/** @returns the value of a stored JSON text; the text itself if it isn't JSON. */
 function parsed(text: string): Json {
   try {
     return comparableJson(text)
@@ -112,7 +116,7 @@ function parsed(text: string): Json {
   }
 }
 
-/** @returns how many attachments a message's object lists; null without such a list. */
+/** @returns the number of attachments in a message's object; null without a list of attachments. */
 export function listedAttachments(raw: string | null): number | null {
   const message: unknown = raw === null ? null : parsed(raw)
   const list = isObject(message) ? message['attachments'] : null

@@ -6,11 +6,11 @@ import type { View } from './view.ts'
 
 export interface SubmissionRef {
   readonly account: string
-  /** Empty if no known submission has the record. */
+  /** Empty if the record belongs to no known submission. */
   readonly submissionId: string
 }
 
-/** The value of `submission_id` in a row. */
+/** @returns the value of the column `submission_id`: null instead of an empty id. */
 export function submissionIn({ submissionId }: Pick<SubmissionRef, 'submissionId'>): string | null {
   return submissionId === '' ? null : submissionId
 }
@@ -19,15 +19,18 @@ export function submissionIn({ submissionId }: Pick<SubmissionRef, 'submissionId
 export interface Origin {
   readonly via: Via
   readonly cause: Cause
-  /** Whether a full re-read found the record. */
+  /** True if a full re-read found the record. */
   readonly isFullRead: boolean
-  /** Whether this feed read already read earlier pages, on which records may have appeared since. */
+  /**
+   * True if the record isn't on the first page of its feed read. New records may
+   * have appeared since the first page was read.
+   */
   readonly pagesBefore?: boolean
-  /** Whether an operator replayed the delivery. Its time of application then measures no delay. */
+  /** True if an operator replayed the delivery. The time until it is applied then isn't measured as a delay. */
   readonly isReplayed?: boolean
-  /** True until a feed read reached the end. Old records then count as `backfill`. */
+  /** True until a read of the feed has reached its end. Old records then count as `backfill`. */
   readonly firstFeedRead: boolean
-  /** Columns that a reconcile run may correct; `position.column` for attachments. Default: every compared column. */
+  /** Columns that a reconcile run may correct; for attachments, `position.column`. Default: all compared columns. */
   readonly corrects?: readonly string[]
 }
 
@@ -44,34 +47,37 @@ export interface MessageObservation extends SubmissionRef, Origin {
 export interface StateObservation extends SubmissionRef {
   readonly kind: 'state'
   readonly read: StateRead
-  /** The id requested by a read by id. */
+  /** For a read by id: the requested id. */
   readonly ownId?: string
   readonly cause: Cause
   readonly view: View
-  /** The read number, taken before the request was sent. */
+  /** Number of the read, taken before the request was sent. */
   readonly readNo: number
   readonly readAt: TimeText
-  /** Hash of the view, to skip comparing an unchanged view. */
+  /** Hash of the view. An unchanged view needn't be compared again. */
   readonly contentHash?: string
 }
 
-/** Whether the service knows a submission. `unreachableSince`: first time it didn't; null if it does. */
+/**
+ * Says whether the service knows a submission. `unreachableSince`: when the
+ * service first didn't know it; null if it does.
+ */
 export interface ReachabilityObservation extends SubmissionRef {
   readonly kind: 'reach'
   readonly cause: Cause
   readonly unreachableSince: TimeText | null
 }
 
-/** A new submission, or reads that may return new data. */
+/** Adds a submission, or requests reads that may return new data. */
 interface ReadRequest extends SubmissionRef {
   readonly kind: 'request'
   readonly cause: Cause
   readonly reads: readonly OwnRead[]
-  /** For a new submission: how it became known, unless `cause` says so. */
+  /** For a new submission: how it became known, if `cause` doesn't say. */
   readonly trackedVia?: string
 }
 
-/** Records missing from two complete re-reads. */
+/** Records that were missing from two complete re-reads. */
 export interface AbsentObservation extends SubmissionRef {
   readonly kind: 'absent'
   readonly cause: Cause
@@ -81,35 +87,38 @@ export interface AbsentObservation extends SubmissionRef {
   readonly goneAt: TimeText
 }
 
-/** Ids that an answer or an operator named and no other observation contains. */
+/** Ids that an answer or an operator named, and that no other observation contains. */
 interface NamedObservation extends SubmissionRef {
   readonly kind: 'named'
   readonly cause: Cause
   readonly ids: readonly KnownId[]
-  /** Who named the ids; see `known_ids.via`. */
+  /** What named the ids; see `known_ids.via`. */
   readonly via: string
 }
 
-/** Recomputes derived columns, such as `last_event_at`, from all stored records. */
+/** Recomputes columns such as `last_event_at` from all stored records. */
 export interface DerivedObservation extends SubmissionRef {
   readonly kind: 'derived'
   readonly cause: Cause
   readonly now: TimeText
-  /** Insureds named by answers, best source first. The first replaces a stored insured that isn't listed. */
+  /**
+   * Ids of insureds in answers, most reliable first. The first replaces the
+   * stored insured if the stored one isn't listed.
+   */
   readonly insuredIds?: readonly string[]
 }
 
-/** The result of fetching a document's file, or of checking that it still exists. */
+/** Result of fetching a document's file, or of checking that its file still exists. */
 export interface DocumentObservation extends SubmissionRef {
   readonly kind: 'document'
   readonly cause: Cause
   readonly documentKey: string
   readonly triedAt: TimeText
-  /** The durable file; null if the attempt failed. */
+  /** The stored file; null if the attempt failed. */
   readonly stored: { readonly sha256: string; readonly bytes: number; readonly path: string } | null
-  /** Failure reason; null on success. */
+  /** Reason of the failure; null on success. */
   readonly error: string | null
-  /** Whether a stored file is missing. */
+  /** True if a stored file is missing. */
   readonly isLost?: boolean
 }
 

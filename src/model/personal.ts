@@ -6,10 +6,10 @@ import { type Json, parsedJson } from './json.ts'
 
 const WITHHELD: readonly ProtectionClass[] = ['personal', 'free', 'document']
 
-/** Columns as `<table>.<column>`, sent only to destinations that request them. */
+/** Columns, as `<table>.<column>`, that are sent only to destinations that request them. */
 export const personalColumns: readonly string[] = qualified((field) => field.kind !== 'raw' && WITHHELD.includes(field.class))
 
-/** Columns that are never sent. */
+/** Columns that are never sent to a destination. */
 const taxIdColumns: ReadonlySet<string> = new Set(qualified((field) => field.class === 'tax id'))
 
 function qualified(is: (field: Field) => boolean): string[] {
@@ -17,9 +17,10 @@ function qualified(is: (field: Field) => boolean): string[] {
 }
 
 /**
- * @param allowed personal columns that may be sent, as `<table>.<column>`. @param taxIdFields further keys of tax ids.
- * @returns a function that removes all other personal columns, and every key with a FEIN or SSN at any depth, from a row of `entity`.
- * Without a removal it returns the same row, else a changed copy.
+ * @param allowed personal columns that may be sent, as `<table>.<column>`.
+ * @param taxIdFields further keys of tax ids, in addition to the built-in keys.
+ * @returns a function that filters a row of `entity`. It removes all other personal columns, and every key with an FEIN
+ * or SSN at any depth. If nothing is removed, it returns the same row; otherwise a changed copy.
  */
 export function personalDataFilter(
   allowed: readonly string[],
@@ -45,7 +46,7 @@ export function personalDataFilter(
 
 const REMOVED = '[tax id removed]'
 
-/** @returns the same value if nothing is removed. */
+/** Removes tax ids from a value. @returns the same value if it contains no tax id. */
 function withoutTaxIds(value: Json, keys: TaxIdKeys, around: Around): Json {
   if (value === null || (typeof value !== 'object' && typeof value !== 'string')) return value
   const rewriting = { keys, replace: (found: string) => (isHarmless(found, keys) ? found : `"${REMOVED}"`) }
@@ -56,7 +57,7 @@ function withoutTaxIds(value: Json, keys: TaxIdKeys, around: Around): Json {
     if (written === text) return value
     return typeof value === 'string' ? textWithoutMarks(written) : withoutMarks(written)
   } catch {
-    // Too deeply nested to search, so it isn't sent.
+    // The value is nested too deeply to search, so it isn't sent.
     return null
   }
 }
@@ -68,7 +69,7 @@ function withoutMarks(text: string): Json {
   }) as Json
 }
 
-/** In text that isn't JSON, `REMOVED` stays. */
+/** Removes the replaced values from text that is JSON. In other text, the mark `REMOVED` stays. */
 function textWithoutMarks(text: string): string {
   return parsedJson(text) === undefined ? text : JSON.stringify(withoutMarks(text))
 }

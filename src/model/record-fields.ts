@@ -1,7 +1,10 @@
-/** For each column, paths by priority: record keys joined by dots. */
+/** For each column, possible paths in order of priority. A path is the record's keys joined by dots. */
 export type ColumnPaths = Readonly<Record<string, readonly string[]>>
 
-/** Where to find columns of policies and insureds in their records, whose fields the service does not show. */
+/**
+ * Where the columns of policies and insureds are in their records. The service
+ * doesn't show the fields of these records.
+ */
 export interface RecordFields {
   readonly policies: ColumnPaths
   readonly insureds: ColumnPaths

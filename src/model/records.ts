@@ -3,17 +3,17 @@ import type { ThreadAttachmentRow } from './entities/thread-attachments.ts'
 import type { ThreadMessageRow } from './entities/thread-messages.ts'
 import type { Row } from './entity.ts'
 
-/** `Via`: how a row was first seen. `Cause`: what caused a change. */
+/** `Via`: how a row was first received. `Cause`: what caused a change. */
 export type Via = 'webhook' | 'poll' | 'backfill' | 'reconcile'
 export type Cause = Via | 'command'
 
 type Placed = 'account' | 'submission_id'
 type Seen = 'first_seen_at' | 'first_seen_via' | 'gone_at'
 
-/** A market event as mirror columns, without account, submission and origin. */
+/** A market event in the mirror's columns, without account, submission, and origin. */
 export type MarketEvent = Omit<MarketEventRow, Placed | Seen>
 
-/** An attachment of a message; `position` is its index in the list, from 0. */
+/** An attachment of a message. `position` is its index in the list of attachments, from 0. */
 export type Attachment = Omit<ThreadAttachmentRow, Placed | 'message_id' | 'gone_at'>
 
 /** A thread message in the mirror's columns, with its attachments. */
@@ -22,13 +22,19 @@ export interface ThreadMessage {
   readonly attachments: readonly Attachment[]
 }
 
-/** Rows of one table in a view. A null or unreadable column becomes null in the mirror; `raw` contains the received value. */
+/**
+ * Rows of one table in a view. A null or unreadable value becomes null in the
+ * mirror. `raw` contains the received value.
+ */
 export interface ViewList {
   readonly table: string
-  /** Key columns that all rows share besides the submission: none, or the parent row's key. */
+  /** Key columns with the same value in all rows, besides the submission: the parent row's key, or none. */
   readonly of: Row
-  /** Rows with the rest of their key. Columns that the view omits keep their stored values. */
+  /** Rows with the remaining key columns. Columns that the view omits keep their stored values. */
   readonly rows: readonly Row[]
-  /** Whether the list was present and all its items could be parsed. Only a complete list shows that a row is gone. */
+  /**
+   * True if the answer contained the list and all its items could be parsed.
+   * Only then does a missing row count as gone.
+   */
   readonly whole: boolean
 }

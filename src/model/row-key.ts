@@ -1,6 +1,6 @@
 import type { EntityDescription, Row } from './entity.ts'
 
-/** The key of a row as one text: URL-encoded parts in the order of the table, with `/` between them. */
+/** @returns a row's key as one text: URL-encoded parts in the order of the table, joined by `/`. */
 export function rowKeyOf({ key }: Pick<EntityDescription, 'key'>, row: Row): string {
   return rowKey(key.map((column) => String(row[column] ?? '')))
 }
@@ -9,7 +9,7 @@ export function rowKey(parts: readonly string[]): string {
   return parts.map((part) => encodeURIComponent(part.toWellFormed())).join('/')
 }
 
-/** The parts of a row's key; null for a malformed text. */
+/** @returns the parts of a row's key; null if the text is malformed. */
 export function partsOfRowKey(text: string): string[] | null {
   try {
     return text.split('/').map(decodeURIComponent)
@@ -18,12 +18,12 @@ export function partsOfRowKey(text: string): string[] | null {
   }
 }
 
-/** The key columns after `account`, as JSON array text: a row's key in the change log. */
+/** @returns a row's key in the change log: the key columns after `account`, as JSON array text. */
 export function entityIdOf({ key }: Pick<EntityDescription, 'key'>, row: Row): string {
   return JSON.stringify(key.slice(1).map((column) => row[column] ?? null))
 }
 
-/** A row's key as one text, for maps and sets. */
+/** @returns a row's key as one text, for maps and sets. */
 export function keyText({ key }: { readonly key: readonly string[] }, row: Row): string {
   return JSON.stringify(key.map((column) => row[column] ?? null))
 }

@@ -1,11 +1,14 @@
-/** Limits in characters: a hostile name must not fill an index. */
+/** Limits in characters for a text and for a word. Without limits, a hostile name could fill an index. */
 const SPLIT_LENGTH = 1_000
 const WORD_LENGTH = 64
 
-/** Spaces, punctuation, control characters and signs such as `$`, `=` and `|`. Emoji are words. */
+/**
+ * Matches spaces, punctuation, control characters, and signs such as `$`, `=`,
+ * and `|`. Emoji don't match: they are words.
+ */
 const SEPARATORS = /[\p{Z}\p{P}\p{Cc}\p{Sc}\p{Sm}\p{Sk}]+/u
 
-/** Letters that Unicode does not split into a plain letter and its accent. */
+/** Letters that Unicode doesn't split into a plain letter and an accent. */
 const PLAIN: Readonly<Record<string, string>> = {
   ß: 'ss',
   æ: 'ae',
@@ -20,15 +23,19 @@ const PLAIN: Readonly<Record<string, string>> = {
 }
 
 /**
- * The distinct words of a name or a search text: lower case, without accents. Stored and searched words both come from here, so both
- * databases find the same names ("castaneda" finds Castañeda).
+ * @returns the distinct words of a name or a search text, in lower case and
+ * without accents ("castaneda" finds Castañeda).
+ * Stored and searched words are both made here, so both databases find the same names.
  */
 export function searchWords(text: string): string[] {
   const words = withoutAccents([...text].slice(0, SPLIT_LENGTH).join('')).split(SEPARATORS)
   return [...new Set(words.filter((word) => word !== '').map((word) => [...word].slice(0, WORD_LENGTH).join('')))]
 }
 
-/** Whether a text contains `part`, ignoring case and accents, with `_` as a space: `quote received` finds `quote_received`. */
+/**
+ * True if a text contains `part`. Ignores case and accents, and treats `_` as a
+ * space: `quote received` finds `quote_received`.
+ */
 export function haveText(texts: readonly (string | null)[], part: string): boolean {
   const plain = (text: string) => withoutAccents(text).replaceAll('_', ' ')
   const wanted = plain(part)

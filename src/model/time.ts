@@ -1,4 +1,4 @@
-/** A time in UTC, `YYYY-MM-DDTHH:MM:SS.ffffffZ`: always 27 characters, so that text order is time order. */
+/** A time in UTC as `YYYY-MM-DDTHH:MM:SS.ffffffZ`. The length is always 27 characters, so text order is time order. */
 export type TimeText = string
 
 const DATE_TIME =
@@ -6,9 +6,9 @@ const DATE_TIME =
 const DATE = /^(\d{4})-(\d{2})-(\d{2})$/
 
 /**
- * Normalizes a date-time of the service. Its fraction never passes through a Date, which has no microseconds.
- * @param wire RFC 3339 text with any offset (default: UTC) and any number of fractional digits. Digits after the sixth are cut off.
- * @returns the time; null if `wire` isn't a valid date-time.
+ * Converts a date-time of the service. The fraction is kept as text, because a Date has no microseconds.
+ * @param wire RFC 3339 text with any offset (default: UTC). Digits after the sixth fractional digit are cut off.
+ * @returns null if `wire` isn't a valid date-time.
  */
 export function parseTime(wire: unknown): TimeText | null {
   if (typeof wire !== 'string') return null
@@ -23,11 +23,11 @@ export function parseTime(wire: unknown): TimeText | null {
     number,
   ]
   if (!isDay(year, month, day) || minute > 59 || second > 60) return null
-  // 24:00:00 is the end of a day in ISO 8601; Date turns it into the start of the next day.
+  // In ISO 8601, 24:00:00 is the end of a day. Date converts it to the start of the next day.
   if (hour > 23 && (hour > 24 || minute + second + Number(m[7] ?? 0) > 0)) return null
   const offset = (m[9] === '-' ? -1 : 1) * (Number(m[10] ?? 0) * 60 + Number(m[11] ?? 0))
   if (Math.abs(offset) >= 24 * 60) return null
-  // Whole seconds pass through a Date, for offsets and leap seconds. The fraction stays text.
+  // A Date converts the offset and leap seconds, in whole seconds. The fraction stays text.
   const seconds = new Date(0)
   seconds.setUTCFullYear(year, month - 1, day)
   seconds.setUTCHours(hour, minute - offset, second)
@@ -35,7 +35,7 @@ export function parseTime(wire: unknown): TimeText | null {
   return `${seconds.toISOString().slice(0, 19)}.${(m[7] ?? '').padEnd(6, '0').slice(0, 6)}Z`
 }
 
-/** @returns the date `YYYY-MM-DD` of `wire`, a date or date-time; null if it is invalid. */
+/** @param wire a date or date-time. @returns the date as `YYYY-MM-DD`; null if `wire` is invalid. */
 export function parseDate(wire: unknown): string | null {
   if (typeof wire !== 'string') return null
   const text = parseTime(wire) ? wire.trim().slice(0, 10) : wire.trim()
@@ -48,7 +48,7 @@ export function timeFromMs(ms: number): TimeText {
   return `${new Date(ms).toISOString().slice(0, 23)}000Z`
 }
 
-/** @returns milliseconds since the epoch; microseconds are cut off. */
+/** @returns milliseconds since the epoch. Microseconds are cut off. */
 export function msFromTime(time: TimeText): number {
   return Date.parse(`${time.slice(0, 23)}Z`)
 }
@@ -60,8 +60,8 @@ export function isTimeText(text: string): text is TimeText {
 }
 
 /**
- * Whether two times may mean one moment. They must differ by less than the last digit of the one with fewer digits. Trailing zeros count as
- * missing digits.
+ * True if two times may mean the same moment. They must differ by less than the last digit of the less precise time.
+ * Trailing zeros count as missing digits.
  */
 export function isSameMoment(a: TimeText, b: TimeText): boolean {
   const digits = Math.min(...[a, b].map((time) => time.slice(20, 26).replace(/0+$/, '').length))

@@ -1,19 +1,19 @@
 import type { Entity, Row } from './entity.ts'
 import type { ViewList } from './records.ts'
 
-/** The result of a state read of one submission. */
+/** Result of a state read of one submission. */
 export interface View {
-  /** Columns of `submissions`; null if the view has none. */
+  /** Columns of the table `submissions`; null if the view has none. */
   readonly submission: Row | null
-  /** All lists of one table have the same columns in `of`. A table without a list stays unchanged. */
+  /** Lists of the same table have the same columns in `of`. A table without a list stays unchanged. */
   readonly lists: readonly ViewList[]
-  /** Items that could not be parsed, as JSON text. */
+  /** Items that can't be parsed, as JSON text. */
   readonly unreadable: readonly string[]
-  /** The submission named by a record that was read by id. Overrides the submission that the id was learned from. */
+  /** For a read by id: the submission that the record names. Replaces the submission that the id was learned from. */
   readonly ownSubmissionId?: string | null
 }
 
-/** The parts of a requirements view that an answer may omit, and the tables of their rows. */
+/** Parts of a requirements view that an answer may omit. Each lists the tables of its rows. */
 export const viewParts = {
   rail: ['lanes', 'quotes', 'source_offers'],
   quote_history: ['quote_history'],
@@ -21,25 +21,25 @@ export const viewParts = {
 } as const
 export type ViewPart = keyof typeof viewParts
 
-/** @returns the parts in the view, except empty parts that aren't ready yet (trap 62). */
+/** @returns the parts that the view contains. Excludes empty parts that the service hasn't prepared yet (trap 62). */
 export function partsShown({ lists }: View): ViewPart[] {
   const names = Object.keys(viewParts) as ViewPart[]
   return names.filter((part) => lists.some(({ table, rows, whole }) => table === viewParts[part][0] && (whole || rows.length > 0)))
 }
 
-/** One table in a view. */
+/** The rows of one table in a view. */
 export interface TableView {
   readonly rows: readonly Row[]
-  /** Whether one of the view's lists should contain this stored row. */
+  /** True if the view has a list that could contain this stored row. */
   covers(row: Row): boolean
-  /** Whether a stored row that is missing from the view counts as gone. */
+  /** True if a stored row that is missing from the view counts as gone. */
   saysGone(row: Row): boolean
 }
 
-/** @returns null if the view has no list of the table or its parent. */
+/** @returns null if the view has no list of the table and no list of its parent table. */
 export function tableView(view: View, entity: Entity): TableView | null {
   const own = listIndex(view.lists, entity.table)
-  // Rows are gone with their parent; under a shown parent, single rows may be gone.
+  // If a parent row is gone, its rows are gone too. If the parent row is in the view, single rows may be gone.
   const parents = listIndex(view.lists, entity.parent ?? null)
   if (own === null && parents === null) return null
   const listFor = (row: Row) => own?.(row) ?? parents?.(row) ?? null
@@ -50,7 +50,7 @@ export function tableView(view: View, entity: Entity): TableView | null {
   }
 }
 
-/** @returns a function that finds the list of a row; null if the table has no list. */
+/** @returns a function that finds the list that a row belongs to; null if the table has no list. */
 function listIndex(all: readonly ViewList[], table: string | null): ((row: Row) => ViewList | null) | null {
   const lists = all.filter((list) => list.table === table)
   const [first] = lists

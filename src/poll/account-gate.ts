@@ -17,10 +17,12 @@ import { probe, refusalIn, someSubmissions } from './probe.ts'
 import { Refusals, submissionsToProbe } from './refusals.ts'
 
 const RETRY_MS = 900_000
-/** Wait after `GET /broker/me` failed. Two refusals this far apart suspend an account. */
+/** Wait after a failed `GET /broker/me`. If the request is refused again after this time, the account is suspended. */
 const IDENTITY_RETRY_MS = 60_000
 const IDENTITY_EVERY_MS = 3_600_000
-/** Limit of the wait for a pinned account's identity, before its first read. */
+/**
+ * Longest wait for the identity of an account whose brokerage is already stored, before the first read of this process.
+ */
 const FIRST_IDENTITY_WAIT_MS = 30_000
 const FIRST_IDENTITY_PAUSE_MAX_MS = 8_000
 const SAMPLE = 5
@@ -29,28 +31,30 @@ const KNOWN = 20
 export interface GateOptions extends ServiceParts {
   readonly account: string
   readonly client: UpstreamClient
-  /** The account's `accessOf`. When it changes, a stopped account is checked again. */
+  /** The account's `accessOf`. If it changes, a stopped account is checked again. */
   readonly access?: unknown
 }
 
 /**
- * Decides whether an account may be read:
+ * Decides whether an account may be read. The account's state is one of these:
  * - `active`: the account is read.
- * - `suspended`: the credentials, or all reads, were refused (trap 43). A refused token exchange suspends immediately. A refused token must
- * be refused again a minute later, because one answer may be a fault.
+ * - `suspended`: the service refused the credentials or all reads (trap 43). A refused token exchange
+ *   suspends the account immediately. A refused token suspends it only if it is refused again a minute
+ *   later, because one answer may be a fault.
  * - `paused`: the credentials belong to another brokerage, or many known submissions are suddenly "not found".
- * A stopped account sends nothing before `retry_at`. Then the gate checks its identity, and probes submissions if they were the reason.
+ * For a stopped account, nothing is sent before `retry_at`. Then the gate checks the account's identity. If submissions
+ * were the reason for the stop, the gate also reads some of them.
  */
 export class AccountGate {
   readonly #o: GateOptions
   readonly #wave: NotFoundWave
   readonly #refusals = new Refusals()
-  /** Progress of a pause caused by a wave of 404s; null: no pause. */
+  /** Progress of a pause that many 404s caused; null: no such pause. */
   #wavePause: 'pausing' | 'paused' | null = null
   #checkIdentityAt = Number.NEGATIVE_INFINITY
   /** Steady-clock time of the first refusal since the last successful identity check; null: no refusal. */
   #refusedAt: number | null = null
-  /** Whether this process knows the account's identity or has stopped waiting for it. */
+  /** True if this process knows the account's identity, or has stopped waiting for it. */
   #hasCheckedIdentity = false
 
   constructor(options: GateOptions) {
@@ -81,10 +85,15 @@ export class AccountGate {
     return false
   }
 
-  /** Records the end of a read. @param begunAt start of the read, ms since the epoch. @returns whether the account is now paused. */
+  /**
+   * Records the result of a read.
+   * @param begunAt start of the read, in ms since the epoch.
+   * @returns true if the account is now paused.
+   */
   async note(claim: Pick<ReadClaim, 'submissionId' | 'read' | 'lastReadAt'>, end: ClaimedReadEnd, begunAt: number): Promise<boolean> {
     if (end === 'refused') this.#noteRefused(claim.submissionId)
-    // Ignores detail reads: their result doesn't show whether the main reads are allowed.
+    // Ignores detail reads (`outstanding`, `workspace`, `sessions`). Their result
+    // doesn't show whether the main reads are allowed.
     if (isDetail(claim.read)) return false
     if (end === 'read' || end === 'stalled') this.#refusals.clear()
     if (claim.lastReadAt === null) return false
@@ -93,8 +102,8 @@ export class AccountGate {
   }
 
   /**
-   * After a refused read, checks the identity. The credentials are bad only if this check is refused too. Many refused reads in a row are
-   * investigated.
+   * After a refused read, the identity is checked. The credentials count as bad only if this check is refused too.
+   * Consecutive refused reads are counted, and many of them are investigated.
    */
   #noteRefused(submissionId: string): void {
     if (this.#refusedAt === null) this.#checkIdentityAt = Number.NEGATIVE_INFINITY
@@ -105,13 +114,13 @@ export class AccountGate {
     const { db, account } = this.#o
     const wasUnreachableBefore = await wasUnreachable(db.read, account, submissionId, timeFromMs(begunAt))
     const known = await countReadSubmissions(db.read, account, 10)
-    // Reads in flight at the pause belong to the same wave.
+    // This read was in flight when the pause began, so it belongs to the same wave of 404s.
     if (this.#wavePause !== null) {
       this.#wave.join(submissionId)
       await this.#undoMarks([submissionId])
       return true
     }
-    // The submission was already gone.
+    // The submission was already marked as unreachable before this read.
     if (wasUnreachableBefore) return false
     this.#wave.note(submissionId, read, true)
     if (!this.#wave.isWave(known)) return false
@@ -127,14 +136,14 @@ export class AccountGate {
       await this.#undoMarks(missing)
       this.#wavePause = 'paused'
     } catch (error) {
-      // The database failed, so the account is not paused. The same submissions may form a wave again.
+      // The database failed, so the account isn't paused. The same submissions may form a wave again.
       this.#wave.reset()
       this.#wavePause = null
       throw error
     }
   }
 
-  /** Removes `unreachable_since` from a wave's submissions, and resets their counts (trap 48). */
+  /** Removes `unreachable_since` from the submissions of a wave, and resets their counts of 404s (trap 48). */
   async #undoMarks(missing: readonly string[]): Promise<void> {
     const { db, account, clock, observer } = this.#o
     const since = timeFromMs(clock.now() - WAVE_WINDOW_MS)
@@ -147,14 +156,15 @@ export class AccountGate {
   }
 
   /**
-   * Checks the identity. The first check of a process retries for a while: another brokerage's credentials may know the same submissions (a
-   * copy of production). If the service never returns the identity, reading continues (trap 46).
+   * Checks the identity. The first check of a process is retried for a while. Reading must wait, because credentials of
+   * another brokerage may know the same submissions (a copy of production).
+   * If the service never returns the identity, reading continues (trap 46).
    */
   async #checkIdentityPatiently(pinned: string | null, signal: AbortSignal): Promise<Identity> {
     const { clock, client } = this.#o
     const until = clock.steady() + FIRST_IDENTITY_WAIT_MS
     let identity = await this.#checkIdentity(pinned, signal)
-    // Doesn't retry during a pause, when nothing is sent.
+    // No retry during a pause, because nothing is sent.
     if (identity === 'unknown' && client.pause() !== null) return identity
     const mustRetry = () => identity === 'unknown' && pinned !== null && !this.#hasCheckedIdentity && clock.steady() < until
     for (let pauseMs = 1_000; mustRetry(); pauseMs = Math.min(2 * pauseMs, FIRST_IDENTITY_PAUSE_MAX_MS)) {
@@ -165,7 +175,7 @@ export class AccountGate {
     return identity
   }
 
-  /** @param isStopped if the account is already stopped, one refusal is enough. */
+  /** @param isStopped true if the account is already stopped. One refusal is then enough. */
   async #checkIdentity(pinned: string | null, signal: AbortSignal, isStopped = false): Promise<Identity> {
     const { db, account, client, clock, log } = this.#o
     try {
@@ -202,7 +212,7 @@ export class AccountGate {
     }
   }
 
-  /** Whether a failed identity check means bad credentials, not a single bad answer. */
+  /** True if a failed identity check means bad credentials. False if it may be a single bad answer. */
   async #areCredentialsRefused(error: unknown, isStopped: boolean, signal: AbortSignal): Promise<boolean> {
     if (error instanceof AuthRefusedError) return true
     const kind = upstreamClass(error)
@@ -214,8 +224,9 @@ export class AccountGate {
   }
 
   /**
-   * After many refusals in a row, probes other submissions. Suspends the account if all are refused. @returns whether the account was
-   * suspended.
+   * After many consecutive refusals, reads some other submissions. If all of
+   * them are refused too, suspends the account.
+   * @returns true if the account was suspended.
    */
   async #suspendIfAllRefused(signal: AbortSignal): Promise<boolean> {
     const refused = this.#refusals.take()
@@ -235,15 +246,15 @@ export class AccountGate {
     if (reason.startsWith(REFUSED_REASON))
       return refusalIn(await probe(client, await someSubmissions(db.read, account, SAMPLE), signal)) !== null
     if (!reason.startsWith(WAVE_REASON)) return false
-    // All previously read submissions may be gone, so unread submissions are probed too.
+    // Submissions that were never read are included, because all other submissions may be gone.
     const known = [...(await sampleReadSubmissions(db.read, account, SAMPLE)), ...(await sampleUnreadSubmissions(db.read, account, SAMPLE))]
     const answers = await probe(client, [...new Set(known)], signal)
     return !answers.some(({ kind }) => kind === 'read')
   }
 
   /**
-   * Whether reads of known submissions are refused too. A 404 or 422 of `/broker/me` alone is no evidence: the spec doesn't define its
-   * status for inactive credentials.
+   * True if reads of known submissions are refused too. A 404 or 422 of `/broker/me` alone means nothing, because the
+   * specification doesn't define its status for inactive credentials.
    */
   async #areReadsRefused(signal: AbortSignal): Promise<boolean> {
     const { db, account, client } = this.#o
@@ -260,7 +271,7 @@ export class AccountGate {
     this.#checkIdentityAt = Number.NEGATIVE_INFINITY
     this.#refusedAt = null
     const { db, account, log } = this.#o
-    // Stops reads first, because computing the fingerprint takes time.
+    // Stored twice, because computing the fingerprint takes time. The first write stops the reads immediately.
     await stopAccount(db, account, state, reason, RETRY_MS, null)
     const refusedWith = await this.#refusedWith()
     if (refusedWith !== null) await stopAccount(db, account, state, reason, RETRY_MS, refusedWith)
@@ -271,10 +282,10 @@ export class AccountGate {
   }
 }
 
-/** Outcome of an identity check; `stopped`: the check stopped the account. */
+/** Result of an identity check. `stopped`: the check stopped the account. */
 type Identity = 'known' | 'unknown' | 'stopped'
 
 const WAVE_REASON = 'many submissions that were read before are suddenly not found'
-/** The suspension reason begins with this text if credentials are refused. */
+/** Reasons for a suspension begin with this text if the credentials are refused. */
 export const CREDENTIALS_REFUSED = 'the service refuses the credentials'
 const REFUSED_REASON = 'the service accepts the credentials, but refuses every read'

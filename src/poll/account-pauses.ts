@@ -13,16 +13,19 @@ type Clients = ReadonlyMap<string, Pick<UpstreamClient, 'joinPause'>>
 
 export interface AccountPausesOptions extends Pick<ServiceParts, 'db' | 'clock' | 'log'> {
   readonly clients: () => Clients
-  /** Called when a pause begins, or grows by more than a minute. @param ms length of the pause. */
+  /** Called when a pause begins, or becomes longer by more than a minute. @param ms length of the pause. */
   readonly report: (account: string, sentence: string, ms: number) => void
 }
 
-/** Stores pauses that the service requests (trap 49) in the database, for operators, other processes and the next start. */
+/**
+ * Stores the pauses that the service requests (trap 49). Operators, other
+ * processes, and the next start can then see them.
+ */
 export class AccountPauses implements Service, PauseWatch {
   readonly name = 'pauses'
   readonly #o: AccountPausesOptions
   #unsaved = new Map<string, { readonly until: number; readonly reason: string }>()
-  /** End of the last reported pause, by the steady clock. */
+  /** End of the last reported pause of each account, by the steady clock. */
   readonly #reportedUntil = new Map<string, number>()
 
   constructor(options: AccountPausesOptions) {
@@ -40,7 +43,10 @@ export class AccountPauses implements Service, PauseWatch {
     await this.write()
   }
 
-  /** Writes unsaved pauses and adopts other processes' pauses. If the database fails, the next call retries. */
+  /**
+   * Writes unsaved pauses, and applies the pauses that other processes stored. If
+   * the database fails, the next call retries.
+   */
   async exchange(clients = this.#o.clients()): Promise<void> {
     const { db, log } = this.#o
     await this.write()
@@ -82,7 +88,7 @@ export class AccountPauses implements Service, PauseWatch {
   }
 }
 
-/** @returns the error for a command that would wait too long. */
+/** @returns the error for a command that would have to wait too long. */
 export function longPause(account: string, until: TimeText, reason: string): BusyError {
   return new BusyError(`${pauseText(account, until, reason)}; run the command again then`)
 }
@@ -91,10 +97,7 @@ function pauseText(account: string, until: TimeText, reason: string): string {
   return `account ${account} waits until ${until.slice(0, 19)}Z: ${reason}`
 }
 
-/**
- * Waits for the end of a short pause, for commands.
- * @throws BusyError for a long pause.
- */
+/** Lets a command wait for the end of a short pause. @throws BusyError if the pause is long. */
 export async function waitForPause(
   { account, client, clock }: { readonly account: string; readonly client: UpstreamClient; readonly clock: Clock },
   signal: AbortSignal,

@@ -15,13 +15,19 @@ import type { ReadSwitches } from './read-switches.ts'
 import { slotsAt } from './slots.ts'
 
 const TICK_MS = 1_000
-/** Minimum interval of reading all active submissions after deliveries without a submission (trap 25). */
+/**
+ * Shortest time between two reads of all active submissions. A delivery that names no
+ * submission requests such reads (trap 25).
+ */
 const SWEEP_EVERY_MS = 300_000
 const SWEEP_ACTIVE_MS = 30 * 86_400_000
 const SWEEP_STEP = 300
 const SWEEP_PAUSE_MS = 10
 
-/** Order of claimed reads. `kept`: one failing and one background read, which must not starve. `woken`: requested reads. */
+/**
+ * Priority of claimed reads. `woken`: requested reads. `kept`: one failing read and one
+ * background read, which would otherwise never run.
+ */
 const priorities = { kept: 2, woken: 1, scheduled: 0 }
 type Priority = keyof typeof priorities
 
@@ -32,9 +38,9 @@ export interface AccountPollerOptions extends GateOptions {
 }
 
 /**
- * Carries out the due reads of one account, requested reads first. Failing reads get at most a quarter of the slots, so that they don't
- * delay others. With three or more slots, detail reads get at least one, so that busy feeds don't starve them. A stopped account is not
- * read.
+ * Runs the due reads of one account, requested reads first. A stopped account isn't read.
+ * Failing reads get at most a quarter of the slots, so they don't delay other reads.
+ * With three or more slots, background reads get at least one slot, even if feeds are busy.
  */
 export class AccountPoller implements Service {
   readonly name: string
@@ -64,10 +70,10 @@ export class AccountPoller implements Service {
       })
       while (!signal.aborted && this.#failure === undefined) await this.#look(signal)
     } catch (error) {
-      // Ignores errors after a stop, which aborts the gate's requests.
+      // Errors after a stop are expected, because stopping aborts the gate's requests.
       if (!signal.aborted) this.#failure = error
     } finally {
-      // Settles reads in flight. A sweep ends with its current step and is repeated later.
+      // Waits for reads in flight. A sweep over all submissions ends with its current step and is repeated later.
       await this.#queue.onIdle()
       await this.#sweeping
       await shortening
@@ -78,19 +84,19 @@ export class AccountPoller implements Service {
   async #look(signal: AbortSignal): Promise<void> {
     const { db, client, clock } = this.#o
     const deadMs = client.waitMs()
-    // Claims nothing during an outage or pause, when reads and checks would only fail.
+    // Claims nothing during an outage or a pause, because all reads and checks would fail.
     if (deadMs > 0) return clock.sleep(Math.min(deadMs, TICK_MS), signal)
-    // `account resume` takes effect at the next tick.
+    // Waits at most one tick, so that `account resume` takes effect soon.
     if (await this.#gate.isClosed(signal)) return db.signals.wait('reads', TICK_MS, signal)
     this.#sweeping ??= this.#sweep(signal)
     await this.#start(signal)
-    // Each finished read signals that its slot is free.
+    // Each finished read sends this signal, because its slot is free.
     await db.signals.wait('reads', TICK_MS, signal)
   }
 
   /**
-   * Claims and starts reads. Claims scheduled reads in batches before slots are free, so that slots don't stay empty during claims.
-   * Requested reads overtake scheduled reads.
+   * Claims reads and starts them. Scheduled reads are claimed in batches before slots are free. Otherwise slots would
+   * stay empty during a claim. Requested reads overtake scheduled reads.
    */
   async #start(signal: AbortSignal): Promise<void> {
     const { client, concurrency } = this.#o
@@ -155,7 +161,10 @@ export class AccountPoller implements Service {
     if (end === 'declined') await this.#o.switches.noteDeclined(read, submissionId, lastReadAt !== null)
   }
 
-  /** Whether the read would only fail, because the service went down or refused this kind during its wait. */
+  /**
+   * True if the read would only fail. While the read waited, the service became
+   * unavailable, or this kind of read was switched off.
+   */
   #isPointless({ read }: ReadClaim): boolean {
     const { client, switches } = this.#o
     return client.waitMs() > 0 || switches.off.includes(read)

@@ -18,34 +18,40 @@ import { AuthRefusedError, isForbidden, UpstreamPermanentError, upstreamClass } 
 import { afterDeclined } from './declined.ts'
 import { fullReadIntervalMs, type PollPolicy, pollIntervalMs, readIntervalMs } from './intervals.ts'
 
-/** Lease of a read, renewed by each page. */
+/** Lease of a read. Each page renews it. */
 export const READ_LEASE_MS = LONGEST_LEASE_MS
 const FAILURE_BASE_MS = 1_000
-/** After this many failures in a row, or one slow failure, a read gets a lower rank. */
+/** After this many consecutive failures, or one slow failure, a read gets a lower rank. */
 const FAILURES_TO_RANK = 3
 const SLOW_FAILURE_MS = 4_000
 const FAILURE_CAP_MS = 900_000
-/** Backoff for a repeated cursor on an empty page (trap 2). */
+/** Backoff if an empty page repeats its cursor (trap 2). */
 const STALL_BASE_MS = 1_000
 const STALL_CAP_MS = 30_000
-/** Backoff after hundreds of empty pages; up to the longest poll interval. */
+/** Backoff after hundreds of empty pages. It grows up to the longest poll interval. */
 const COSTLY_STALL_BASE_MS = 60_000
-/** Waits between 404s, before and after a submission counts as gone (trap 48). */
+/** Waits after consecutive 404s. The last wait repeats after the submission counts as gone (trap 48). */
 const NOT_FOUND_WAIT_MS = [30_000, 120_000, 3_600_000] as const
 export interface ClaimedReadOptions extends ServiceParts {
   readonly client: UpstreamClient
   readonly policy: PollPolicy
-  /** `cause` of the resulting changes. */
+  /** Value of `cause` for the resulting changes. */
   readonly cause: Cause
 }
 
-/** The end of a read. `gone`: 404 · `refused`: bad credentials · `declined`: a detail read got 403 or 404 · `lost`: the lease was lost. */
+/**
+ * Result of a read:
+ * - `gone`: 404
+ * - `refused`: bad credentials
+ * - `declined`: a detail read was answered with 403 or 404
+ * - `lost`: another process took over the lease
+ */
 export type ClaimedReadEnd = 'read' | 'stalled' | 'gone' | 'refused' | 'declined' | 'failed' | 'lost'
 
 /**
- * Carries out one claimed read, applies the result, and schedules the next one. Errors of the service, and data that can't be applied, are
- * settled as failures.
- * @throws LeaseLostError if another process has the read; database errors; the reason of `signal` when it aborts.
+ * Runs one claimed read, applies the result, and schedules the next read. Errors of the service, and data that can't be
+ * applied, are stored as failures of the read.
+ * @throws LeaseLostError if another process has the read; database errors; the abort reason of `signal`.
  */
 export async function carryOutRead(o: ClaimedReadOptions, claim: ReadClaim, signal: AbortSignal): Promise<ClaimedReadEnd> {
   const startedAt = o.clock.steady()
@@ -73,8 +79,11 @@ async function readFeed(o: ClaimedReadOptions, claim: ReadClaim, signal: AbortSi
 }
 
 /**
- * @param refusal why the service refused the cursor. Any refusal of a request with a cursor counts, because the spec doesn't define one. If
- * the feed can then be read from the beginning, the stored cursor is replaced (trap 17). A full re-read keeps the stored cursor.
+ * Reads the pages of a feed. A refusal of any kind counts as a refused cursor, because the
+ * specification doesn't define how a cursor is refused.
+ * If the feed can then be read from the beginning, the stored cursor is replaced (trap 17). A full
+ * re-read doesn't change the stored cursor.
+ * @param refusal why the service refused the stored cursor; null if it didn't.
  */
 async function walk(
   o: ClaimedReadOptions,
@@ -131,7 +140,7 @@ function afterFeedRead(o: ClaimedReadOptions, claim: ReadClaim, walk: FeedRead, 
   const quietMs = o.clock.now() - msFromTime(activeAt)
   const settled = { ...base, stalledFeedReads: 0, activeAt, rank: rank.routine, dueInMs: pollIntervalMs(o.policy, quietMs, o.clock) }
   if (walk.isFullRead) return { ...settled, fullReadDueInMs: fullReadIntervalMs(o.policy, quietMs, o.clock) }
-  // The first feed read was interrupted. Only a full re-read confirms the records before its cursor.
+  // The first read of this feed was interrupted. Only a full re-read confirms the records before its cursor.
   if (walk.firstFeedRead) {
     const requestFullReadInMs = Math.min(FULL_READ_COALESCE_MS, fullReadIntervalMs(o.policy, quietMs, o.clock))
     return { ...settled, dueInMs: Math.min(settled.dueInMs, requestFullReadInMs), requestFullReadInMs }
@@ -139,7 +148,10 @@ function afterFeedRead(o: ClaimedReadOptions, claim: ReadClaim, walk: FeedRead, 
   return settled
 }
 
-/** Time of the last activity: now if there are new records; for the history of a first feed read, the newest item's time. */
+/**
+ * @returns the time of the last activity. With new records, this is now. In the first read of a feed, this is the time
+ * of the newest record, because the records are history.
+ */
 function activityOf(o: ClaimedReadOptions, claim: ReadClaim, end: FeedReadEnd, changed: boolean): TimeText {
   const now = timeFromMs(o.clock.now())
   if (!changed) return claim.activeAt ?? now
@@ -186,7 +198,7 @@ async function settleFailure(o: ClaimedReadOptions, claim: ReadClaim, error: unk
     error: messageOf(error).slice(0, 500),
   }
   if (error instanceof AuthRefusedError) {
-    // The account is suspended; the read stays due.
+    // The account gets suspended, and the read stays due.
     const ranked = isDetail(claim.read) ? rank.background : rank.routine
     await o.db.write('read-refused', (tx) => settleRead(tx, claim, { ...kept, rank: ranked, dueInMs: 0, failures: claim.failures }))
     return 'refused'
@@ -203,7 +215,8 @@ async function settleFailure(o: ClaimedReadOptions, claim: ReadClaim, error: unk
   const failures = countedOnce(o, claim.failures)
   const dueInMs = Math.max(retryAfterOf(error), backoffMs(o.clock, failures, FAILURE_BASE_MS, FAILURE_CAP_MS))
   const isFailing = failures >= FAILURES_TO_RANK || tookMs >= SLOW_FAILURE_MS
-  // A throttled read keeps its rank, but waits longer each time, because each throttled request lowers the account's rate.
+  // A throttled read keeps its rank. Its wait grows each time, because every
+  // throttled request lowers the account's rate.
   const ranked = isDetail(claim.read) ? rank.background : kind === 'throttled' ? claim.rank : isFailing ? rank.failing : rank.routine
   const settled = { ...kept, ...fullReadDeferral(claim, failures), rank: ranked, dueInMs, failures }
   await o.db.write('read-failed', (tx) => settleRead(tx, claim, settled))
@@ -216,18 +229,18 @@ async function settleFailure(o: ClaimedReadOptions, claim: ReadClaim, error: unk
   return kind === 'auth' && !isDetail(claim.read) ? 'refused' : 'failed'
 }
 
-/** Defers a full re-read that keeps failing, so that new records after the cursor are read. */
+/** Postpones a full re-read that keeps failing, so that new records after the cursor can be read. */
 function fullReadDeferral(claim: ReadClaim, failures: number): Pick<ReadSettlement, 'fullReadNotBeforeMs'> {
   const keepsOut = claim.fullReadDue && claim.cursor !== null && failures >= FAILURES_TO_RANK
   return keepsOut ? { fullReadNotBeforeMs: FAILURE_CAP_MS } : {}
 }
 
-/** Commands neither extend the backoff of scheduled reads nor confirm a 404. */
+/** A command neither extends the backoff of scheduled reads nor confirms a 404. */
 function countedOnce({ cause }: ClaimedReadOptions, before: number): number {
   return cause === 'command' ? Math.max(1, before) : before + 1
 }
 
-/** Settles a 404. After several 404s, a submission counts as gone. Its rows stay, and it is read rarely (trap 48). */
+/** Stores a 404. After several 404s, the submission counts as gone. Its rows stay, and it is read rarely (trap 48). */
 async function settleMiss(
   o: ClaimedReadOptions,
   claim: ReadClaim,

@@ -1,17 +1,21 @@
 import type { ReadClaim, ReadSettlement } from '../store/reads/claims.ts'
 import { rank } from '../store/reads/reads.ts'
 
-/** Waits after refusals in a row, short at first for new submissions. */
+/**
+ * Waits after consecutive refusals. The first wait is short, because the service may
+ * not offer the read for a new submission yet.
+ */
 const WAIT_MS = [120_000, 3_600_000, 86_400_000] as const
 
-/** @returns milliseconds until a refused read is retried. @param failures in a row, including the last. */
+/** @returns milliseconds until a refused read is retried. @param failures consecutive failures, including the last. */
 export function declinedWaitMs(failures: number): number {
   return WAIT_MS[Math.min(failures, WAIT_MS.length) - 1] ?? WAIT_MS[0]
 }
 
 /**
- * Settles a detail read rejected with 403 or 404. The rejection doesn't count against the submission or the credentials.
- * @param failures in a row, including this one.
+ * @returns how to store a detail read that was rejected with 403 or 404. The rejection counts neither against
+ * the submission nor against the credentials.
+ * @param failures consecutive failures, including this one.
  */
 export function afterDeclined(claim: ReadClaim, failures: number, error: string | null): ReadSettlement {
   return {

@@ -31,43 +31,44 @@ const IDENTITY_MS = 600_000
 const SUBMISSION_KEY = 'submission_id'
 const STEP = 200
 const PAUSE_MS = 10
-/** Limit of new submissions per answer, because a list of other objects may use the same key. */
+/** Limit of new submissions in one answer. A list of other objects may use the same key. */
 const MAX_NEW = 10_000
 const MAX_PATHS = 10_000
 const KEPT_CHARS = { plain: 1024 * 1024, expanded: 16 * 1024 } as const
 const RETRY_BASE_MS = 60_000
-/** Maximum interval of a refused expanded path, as a multiple of `everyMs`. */
+/** Longest interval of a refused path that contains an id, as a multiple of `everyMs`. */
 const LONGEST_PROBE_FACTOR = 32
 const FAILURES_TO_LOG = 3
-/** After this many ticks (about a minute) without a known identity, the problem is logged. */
+/** If the identity stays unknown for this many ticks (about a minute), a warning is logged. */
 const UNIDENTIFIED_TICKS_TO_LOG = 30
 
 export interface DiscoveryOptions extends GateOptions {
-  /** Paths from the settings. A key in braces is replaced with ids that other answers contain under that key. */
+  /** Paths from the settings. A key in braces is replaced by each id that other answers contain under this key. */
   readonly paths: readonly string[]
-  /** Field with the submission's id in a listed item, by path. */
+  /** By path: the field of listed items that contains the submission's id. */
   readonly idFields?: Readonly<Record<string, string>>
   readonly everyMs: number
-  /** Limit of new submissions per answer; default: 10,000. */
+  /** Limit of new submissions in one answer. Default: 10,000. */
   readonly maxNew?: number | undefined
 }
 
 interface Tracked {
   readonly found: number
-  /** Whether more new submissions remain. */
+  /** True if the answer contains more new submissions. */
   readonly limited: boolean
 }
 
 /**
- * Discovers submissions by probing paths from the settings, because the spec has no list of submissions. Tracks every UUID under a key
- * `submission_id`, and ids in the field that `id_fields` names. Reads one page of each path. A failing probe never affects the account.
+ * Finds submissions by reading paths from the settings, because the specification has no list of submissions. Tracks
+ * every UUID under a key `submission_id`, and the ids in the field that `id_fields` names.
+ * Reads only the first page of each path. A failure never affects the account.
  */
 export class Discovery extends DueLoop<PathClaim> {
   readonly #o: DiscoveryOptions
   #identifiedAt = Number.NEGATIVE_INFINITY
   #pausedUntil = Number.NEGATIVE_INFINITY
   #unidentifiedTicks = 0
-  /** When each template's failure was last logged. */
+  /** When a failure of each path was last logged. */
   readonly #loggedAt = new Map<string, number>()
 
   constructor(options: DiscoveryOptions) {
@@ -114,8 +115,8 @@ export class Discovery extends DueLoop<PathClaim> {
   }
 
   /**
-   * Whether the account is active and belongs to the pinned brokerage, because another brokerage's submissions must not be tracked.
-   * Otherwise, the poller stops the account.
+   * True if the account is active and its credentials belong to the stored brokerage. Submissions of another brokerage
+   * must not be tracked. The poller, not this service, stops the account.
    */
   async #isIdentified(signal: AbortSignal): Promise<boolean> {
     const { account, db, client, clock, log } = this.#o
@@ -192,7 +193,7 @@ export class Discovery extends DueLoop<PathClaim> {
       const observations = fresh
         .slice(0, maxNew - found)
         .map((submissionId): Observation => ({ kind: 'request', account, submissionId, cause: 'poll', reads: [], trackedVia }))
-      // Each change is a new submission.
+      // `changes` is the number of new submissions, because each observation adds at most one submission.
       if (observations.length > 0)
         found += (await inApplyTransaction(db, observer, 'discovery-track', (transaction) => transaction.apply(observations))).changes
       if (observations.length < fresh.length) return { found, limited: true }
@@ -247,7 +248,7 @@ export class Discovery extends DueLoop<PathClaim> {
     const { clock, everyMs } = this.#o
     const failures = claim.failures + 1
     const isTransient = error instanceof UpstreamTransientError
-    // Throttling pauses all probes, which have the lowest priority.
+    // Throttling pauses all paths, because they have the lowest priority.
     if (kind === 'throttled') this.#pausedUntil = clock.steady() + Math.max(RETRY_BASE_MS, retryAfterOf(error))
     const isExpanded = claim.path !== claim.name
     const refusedMs = isExpanded ? doublingMs(failures, everyMs, everyMs * LONGEST_PROBE_FACTOR) : everyMs

@@ -32,10 +32,10 @@ const PAUSE_MS = 20
 const RETRY_BASE_MS = 60_000
 const MAX_IDS = 1_000
 
-/** A configured path. */
+/** A path from the settings. */
 export interface ExtraRead {
   readonly name: string
-  /** Below the base URL; `{submission_id}` is replaced with each submission. */
+  /** Path below the base URL. `{submission_id}` is replaced by the id of each submission. */
   readonly path: string
   readonly everyMs: number
 }
@@ -45,15 +45,15 @@ export interface ExtraReadsOptions extends GateOptions {
 }
 
 /**
- * Reads configured paths one after another, with the lowest priority. Stores the last answer of each path, which may be any JSON. A failure
- * affects neither submission nor account.
+ * Reads the paths from the settings, one after another, with the lowest priority. Stores the last answer of each path,
+ * which may be any JSON. A failure affects neither the submission nor the account.
  */
 export class ExtraReads extends DueLoop<PathClaim> {
   readonly #o: ExtraReadsOptions
   #scheduleAt = Number.NEGATIVE_INFINITY
-  /** If the service throttles one read, all reads wait (trap 49). */
+  /** If the service throttles one of these reads, all of them wait until this time (trap 49). */
   #pausedUntil = Number.NEGATIVE_INFINITY
-  /** Names with a logged failure since their last success. */
+  /** Names of reads whose failure was logged after their last success. */
   readonly #logged = new Set<string>()
 
   constructor(options: ExtraReadsOptions) {
@@ -121,9 +121,9 @@ export interface ExtraReadFailure {
 }
 
 /**
- * Carries out one claimed extra read and schedules the next one.
+ * Runs one claimed extra read and schedules the next one.
  * @returns why the read failed, and the pause that the service requested; null on success.
- * @throws LeaseLostError if another process has the read; database errors; the reason of `signal` when it aborts.
+ * @throws LeaseLostError if another process has the read; database errors; the abort reason of `signal`.
  */
 export async function carryOutExtraRead(
   o: ExtraReadsOptions,
@@ -166,7 +166,7 @@ async function keep(o: ExtraReadsOptions, claim: PathClaim, cause: Cause, answer
 async function fail(o: ExtraReadsOptions, claim: PathClaim, error: unknown, outcome: string): Promise<string> {
   const everyMs = everyOf(o, claim)
   const reason = messageOf(error).slice(0, 500)
-  // If the account is refused, its poller handles the problem.
+  // A refusal of the account doesn't count as a failure of this path. The account's poller handles it.
   const isOfAccount = error instanceof AuthRefusedError
   const failures = isOfAccount ? claim.failures : claim.failures + 1
   const isTransient = isOfAccount || error instanceof TokenNotTakenError || error instanceof UpstreamTransientError
@@ -184,7 +184,7 @@ function everyOf({ reads }: ExtraReadsOptions, { name }: PathClaim): number {
   return reads.find((read) => read.name === name)?.everyMs ?? RETRY_BASE_MS
 }
 
-/** @param ofSubmissions true: only paths with a submission; false: only other paths. */
+/** @param ofSubmissions true: only paths with `{submission_id}`; false: only other paths; undefined: all. */
 export function namesOf(reads: readonly ExtraRead[], ofSubmissions?: boolean): string[] {
   return reads
     .filter(({ path }) => ofSubmissions === undefined || path.includes('{submission_id}') === ofSubmissions)

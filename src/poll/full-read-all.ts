@@ -16,13 +16,16 @@ const LOOK_MS = 10_000
 const STEP = 200
 const PAUSE_MS = 20
 
-/** Reads all feeds again after a log divergence, and records when all are done. Several processes may run it. */
+/**
+ * Requests a full re-read of all feeds after a log divergence, and records when all
+ * are done. Several processes may run this.
+ */
 export class ReadAllAgain implements Service {
   readonly name = 'full re-reads after a log divergence'
   readonly #db: Db
   readonly #log: Log
   readonly #accounts: readonly string[]
-  /** Log epoch whose re-reads are checked. `#doneUpTo`: last completed submission by account. */
+  /** Log epoch whose re-reads are checked. `#doneUpTo`: position of the last completed submission, by account. */
   #epoch = ''
   readonly #doneUpTo = new Map<string, string>()
 
@@ -47,7 +50,7 @@ export class ReadAllAgain implements Service {
     }
   }
 
-  /** Requests the full re-reads of a new epoch, or checks their progress. */
+  /** Requests the full re-reads of a new epoch, or checks whether all of them are done. */
   async look(signal: AbortSignal): Promise<void> {
     const epoch = await findUnreadEpoch(this.#db.read)
     if (epoch === null) return

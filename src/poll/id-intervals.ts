@@ -3,13 +3,16 @@ import type { IdRead } from '../model/reads.ts'
 import type { PollPolicy } from './intervals.ts'
 
 const DAY_MS = 86_400_000
-/** A recently changed bind request is read at every 4th poll of a quiet submission, because bind requests have no events (trap 80). */
+/**
+ * A bind request that changed recently is read once in this many polls of a quiet submission. Bind requests have no
+ * events, so only a read finds a change (trap 80).
+ */
 const POLLS_PER_BIND = 4
-/** Later, the wait grows to this share of the time since the last change, up to `maxMs`. */
+/** Later, the wait is this share of the time since the last change, up to `maxMs`. */
 const QUIET_SHARE = 1 / 4
 /**
- * Final statuses, without `bind_failed`, which the service reviews. Any status may still change, so final bind requests are read, but
- * rarely (trap 60).
+ * Statuses that count as final. `bind_failed` doesn't, because the service reviews it. Even these statuses may change,
+ * so final bind requests are still read, but rarely (trap 60).
  */
 const FINAL_STATUSES: ReadonlySet<unknown> = new Set(['bound', 'cancelled', 'declined', 'expired'])
 
@@ -19,8 +22,10 @@ export function isFinalStatus(status: unknown): boolean {
 
 /**
  * @param quietForMs time since the last change.
- * @returns the longest wait between two reads by id, in milliseconds: policies and insureds daily, bind requests hourly at first, then less
- * often, final bind requests at `dormantMs`.
+ * @returns the longest wait between two reads by id, in milliseconds:
+ * - policies and insureds: one day
+ * - final bind requests: `dormantMs`
+ * - other bind requests: at first 4 × `quietMs` (one hour by default), then less often
  */
 export function longestIdWaitMs({ poll }: PollPolicy, read: IdRead, isFinal: boolean, quietForMs: number): number {
   if (read !== 'bind_request') return DAY_MS
@@ -29,7 +34,7 @@ export function longestIdWaitMs({ poll }: PollPolicy, read: IdRead, isFinal: boo
   return Math.min(poll.dormantMs, Math.max(shortest, Math.min(poll.maxMs, quietForMs * QUIET_SHARE)))
 }
 
-/** @returns milliseconds to the next read, with up to 10% jitter. */
+/** @returns milliseconds to the next read, shortened by up to 10% at random. */
 export function idWaitMs(policy: PollPolicy, read: IdRead, isFinal: boolean, quietForMs: number, clock: Pick<Clock, 'random'>): number {
   return Math.round(longestIdWaitMs(policy, read, isFinal, quietForMs) * (1 - 0.1 * clock.random()))
 }

@@ -20,11 +20,11 @@ import { declinedWaitMs } from './declined.ts'
 import { idWaitMs, isFinalStatus } from './id-intervals.ts'
 import type { PollPolicy } from './intervals.ts'
 
-/** Waits after 404s, which are normal for new ids (trap 79). */
+/** Waits after consecutive 404s. A 404 is normal for a new id (trap 79). */
 const NOT_FOUND_WAIT_MS = [30_000, 120_000, 3_600_000, 6 * 3_600_000, 86_400_000] as const
 const FAILURE_BASE_MS = 1_000
 const FAILURE_CAP_MS = 900_000
-/** Wait after the account was refused. The poller suspends the account. */
+/** Wait after the service refused the account. The poller suspends the account. */
 const REFUSED_WAIT_MS = 60_000
 const MAX_SUBMISSIONS = 1_000
 
@@ -32,12 +32,13 @@ export interface IdReadOptions extends Omit<IdReadContext, 'db'>, ServiceParts {
   readonly policy: PollPolicy
 }
 
-/** The end of a read by id. `gone`: 404 · `declined`: 403 · `failed`: other failures. */
+/** Result of a read by id. `gone`: 404. `declined`: 403. `failed`: other failures. */
 export type IdReadEnd = 'read' | 'gone' | 'declined' | 'failed'
 
 /**
- * Carries out one claimed read by id, applies the answer, and schedules the next one. Failures affect neither submission nor account.
- * @throws LeaseLostError if another process has the read; database errors; the reason of `signal` when it aborts.
+ * Runs one claimed read by id, applies the answer, and schedules the next read. A failure
+ * affects neither the submission nor the account.
+ * @throws LeaseLostError if another process has the read; database errors; the abort reason of `signal`.
  */
 export async function carryOutIdRead(o: IdReadOptions, claim: IdClaim, cause: Cause, signal: AbortSignal): Promise<IdReadEnd> {
   const asked = { read: claim.read, id: claim.id, submissionId: submissionOf(claim) }
@@ -54,7 +55,7 @@ export async function carryOutIdRead(o: IdReadOptions, claim: IdClaim, cause: Ca
   }
 }
 
-/** New records and active bind requests are urgent, because users may wait for them. */
+/** New records, and bind requests that aren't final, are urgent, because users may wait for them. */
 function priorityOf({ read, lastReadAt, isFinal }: IdClaim): Priority {
   return lastReadAt !== null && (read !== 'bind_request' || isFinal) ? 'background' : 'live'
 }
@@ -78,7 +79,7 @@ async function applyAnswer(o: IdReadOptions, claim: IdClaim, cause: Cause, view:
   })
 }
 
-/** Ids in the answer. Insureds are the best source of submission ids (trap 20). */
+/** @returns observations for the ids in the answer. Insureds are the best source of submission ids (trap 20). */
 function namedIn(claim: IdClaim, cause: Cause, answer: unknown): Observation[] {
   const { account, read } = claim
   const submissionId = submissionOf(claim)
@@ -89,7 +90,7 @@ function namedIn(claim: IdClaim, cause: Cause, answer: unknown): Observation[] {
           .slice(0, MAX_SUBMISSIONS)
       : []
   const tracked = others.map((id): Observation => ({ kind: 'request', account, submissionId: id, cause, reads: [], trackedVia: 'insured' }))
-  // An insured's policies may belong to any of its submissions.
+  // A policy of an insured may belong to any of the insured's submissions.
   const ids = knownIdsIn(answer, read === 'insured' ? '' : submissionId)
   return ids.length === 0 ? tracked : [...tracked, { kind: 'named', account, submissionId, cause, ids, via: read }]
 }
@@ -99,9 +100,11 @@ function stateFact(claim: IdClaim, cause: Cause, view: View, readAt: string): St
   return { kind: 'state', read, ownId: id, account, submissionId: submissionOf(claim), cause, view, readNo, readAt }
 }
 
-/** Settles a 404. After several 404s, a record that was read before counts as gone. Its row stays and is read rarely. */
+/**
+ * Stores a 404. After several 404s, a record that was read before counts as gone. Its row stays, and it is read rarely.
+ */
 async function settleMiss(o: IdReadOptions, claim: IdClaim, cause: Cause, error: string): Promise<'gone'> {
-  // Commands don't confirm a 404.
+  // A command doesn't confirm a 404.
   const notFound = cause === 'command' ? Math.max(1, claim.notFound) : claim.notFound + 1
   const isGone = claim.lastReadAt !== null && notFound >= NOT_FOUND_TO_CONFIRM
   const dueInMs = NOT_FOUND_WAIT_MS[Math.min(notFound, NOT_FOUND_WAIT_MS.length) - 1] ?? NOT_FOUND_WAIT_MS[0]

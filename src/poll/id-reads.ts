@@ -9,7 +9,7 @@ import { carryOutIdRead, type IdReadOptions } from './id-read.ts'
 import type { ReadSwitches } from './read-switches.ts'
 
 const TICK_MS = 1_000
-/** Reads in flight, in addition to the poller's. */
+/** Most reads in flight, in addition to the poller's reads. */
 const AT_ONCE = 4
 
 /** After this many 404s of an id that was never read, the path may be wrong. */
@@ -21,7 +21,8 @@ export interface IdReadsOptions extends IdReadOptions {
 }
 
 /**
- * Reads bind requests, policies and insureds by id (`known_ids`). Reads nothing while the account is stopped or its brokerage is unchecked.
+ * Reads bind requests, policies, and insureds by their id (`known_ids`). Reads nothing while the account
+ * is stopped or its brokerage is unchecked.
  */
 export class IdReads extends DueLoop<IdClaim> {
   readonly #o: IdReadsOptions
@@ -60,7 +61,7 @@ export class IdReads extends DueLoop<IdClaim> {
 
   protected override async rest(signal: AbortSignal): Promise<void> {
     const { db, clock } = this.#o
-    // New ids also send this signal.
+    // A new id also sends this signal.
     await db.signals.wait('reads', TICK_MS, signal)
     await clock.sleep(0, signal)
   }

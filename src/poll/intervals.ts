@@ -2,7 +2,7 @@ import type { Clock } from '../base/clock.ts'
 import { isDetail, type ReadKind } from '../model/reads.ts'
 import type { LongestWaits } from '../store/reads/shorten-waits.ts'
 
-/** Intervals of polls and full re-reads in milliseconds; see config/README.md. */
+/** Intervals of polls (`poll`) and full re-reads (`replay`), in milliseconds. See config/README.md. */
 export interface PollPolicy {
   readonly poll: { readonly activeMs: number; readonly quietMs: number; readonly maxMs: number; readonly dormantMs: number }
   readonly replay: { readonly activeMs: number; readonly quietMs: number; readonly dormantMs: number }
@@ -10,17 +10,17 @@ export interface PollPolicy {
 
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
-/** Without activity for this long, a submission is dormant. */
+/** A submission without activity for this long is dormant. */
 const DORMANT_AFTER_MS = 90 * DAY_MS
-/** After this long without activity, a submission's full re-reads use the quiet interval. */
+/** After this long without activity, full re-reads of a submission use the interval `quietMs`. */
 const QUIET_AFTER_MS = 7 * DAY_MS
-/** Poll interval, as a share of the time since the last activity. */
+/** The poll interval is this share of the time since the last activity. */
 const QUIET_SHARE = 1 / 4
 
 /**
  * @param quietForMs time since the last activity.
- * @returns milliseconds to the next poll, with up to 10% jitter: `activeMs` at first, growing to `quietMs` within an hour, then to `maxMs`;
- * `dormantMs` after 90 days.
+ * @returns milliseconds to the next poll, shortened by up to 10% at random. The interval begins at `activeMs`. It grows
+ * up to `quietMs` in the first hour without activity, and then up to `maxMs`. After 90 days, it is `dormantMs`.
  */
 export function pollIntervalMs(policy: PollPolicy, quietForMs: number, clock: Pick<Clock, 'random'>): number {
   const { activeMs, quietMs, maxMs, dormantMs } = policy.poll
@@ -30,10 +30,13 @@ export function pollIntervalMs(policy: PollPolicy, quietForMs: number, clock: Pi
   return jitter(interval, clock)
 }
 
-/** Detail reads are made at every 4th poll. */
+/** Detail reads (`outstanding`, `workspace`, `sessions`) run at every 4th poll. */
 const POLLS_PER_DETAIL = 4
 
-/** @returns milliseconds to the next read: `pollIntervalMs`; for detail reads 4 times as long, from `quietMs` to `dormantMs`. */
+/**
+ * @returns milliseconds to the next read. For detail reads, 4 times `pollIntervalMs`, but at least `quietMs` and at
+ * most `dormantMs`. For other reads, `pollIntervalMs`.
+ */
 export function readIntervalMs(policy: PollPolicy, read: ReadKind, quietForMs: number, clock: Pick<Clock, 'random'>): number {
   const interval = pollIntervalMs(policy, quietForMs, clock)
   if (!isDetail(read)) return interval
@@ -41,14 +44,20 @@ export function readIntervalMs(policy: PollPolicy, read: ReadKind, quietForMs: n
   return clamp(interval * POLLS_PER_DETAIL, Math.min(quietMs, dormantMs), dormantMs)
 }
 
-/** @returns milliseconds to the next full re-read, at most the configured interval. @param quietForMs time since the last activity. */
+/**
+ * @returns milliseconds to the next full re-read, shortened by up to 10% at random.
+ * @param quietForMs time since the last activity.
+ */
 export function fullReadIntervalMs(policy: PollPolicy, quietForMs: number, clock: Pick<Clock, 'random'>): number {
   const { activeMs, quietMs, dormantMs } = policy.replay
   const interval = quietForMs >= DORMANT_AFTER_MS ? dormantMs : quietForMs >= QUIET_AFTER_MS ? quietMs : activeMs
   return jitter(interval, clock)
 }
 
-/** The longest wait of each read, by time since the last activity, shortest first. */
+/**
+ * @returns the longest wait of each read, for each range of the time since the last
+ * activity. The shortest range comes first.
+ */
 export function longestIntervals(policy: PollPolicy): LongestWaits[] {
   const noJitter = { random: () => 0 }
   return [QUIET_AFTER_MS, DORMANT_AFTER_MS, Number.POSITIVE_INFINITY].map((untilMs) => {

@@ -3,21 +3,23 @@ import { type ReadKind, readKinds } from '../model/reads.ts'
 
 /** Answers older than this don't count. */
 export const WAVE_WINDOW_MS = 600_000
-/** Number of missing submissions that form a wave. In a smaller account: all submissions, but at least two. */
+/**
+ * Number of missing submissions that form a wave. In an account with fewer submissions, all of them, but at least two.
+ */
 const WAVE = 5
 const SMALLEST_WAVE = 2
 const MAX_ENTRIES = 10_000
 
 /**
- * Detects a wave of 404s: the service answers as if all submissions were another brokerage's. A single 404 means a gone submission (trap
- * 48).
+ * Detects a wave of 404s: many known submissions are suddenly not found, as with the credentials of another brokerage.
+ * A single 404 only means that one submission is gone (trap 48).
  */
 export class NotFoundWave {
   readonly #clock: Clock
   readonly #latest = new Map<string, { gone: boolean; at: number }>()
   /**
-   * Reads that got 404 in an earlier wave. If they still get 404 when the account is active again, their submissions are gone. Counting
-   * them would only pause the account again.
+   * Reads that were answered with 404 in an earlier wave. If they still get 404 after the account is active again, the
+   * submissions are really gone. They don't count again, because they would only pause the account again.
    */
   readonly #pastWaves = new Set<string>()
 
@@ -25,7 +27,10 @@ export class NotFoundWave {
     this.#clock = clock
   }
 
-  /** Records the latest answer for a submission that was read before. A read of an earlier wave counts again after it succeeds. */
+  /**
+   * Records the latest answer for a submission that was read before. A read of an
+   * earlier wave counts again after a success.
+   */
   note(submissionId: string, read: ReadKind, gone: boolean): void {
     this.#latest.delete(submissionId)
     if (!gone) this.#pastWaves.delete(keyOf(submissionId, read))
@@ -39,8 +44,9 @@ export class NotFoundWave {
   }
 
   /**
-   * @param readBefore number of submissions ever read.
-   * @returns whether enough submissions are missing, and they are at least half of those with a recent answer.
+   * @param readBefore number of submissions that were ever read.
+   * @returns true if enough submissions are missing, and at least half of the
+   * submissions with a recent answer are missing.
    */
   isWave(readBefore: number): boolean {
     const needed = Math.max(SMALLEST_WAVE, Math.min(WAVE, readBefore))
@@ -57,7 +63,7 @@ export class NotFoundWave {
     return missing
   }
 
-  /** Adds a submission whose read was in flight to the last wave. */
+  /** Adds a submission to the last wave, because its read was in flight when the wave ended. */
   join(submissionId: string): void {
     for (const read of readKinds) this.#pastWaves.add(keyOf(submissionId, read))
     for (const oldest of this.#pastWaves) {
@@ -66,12 +72,12 @@ export class NotFoundWave {
     }
   }
 
-  /** Forgets the latest answers, but not past waves. */
+  /** Forgets the latest answers. Keeps past waves. */
   clear(): void {
     this.#latest.clear()
   }
 
-  /** Forgets latest answers and past waves, if a wave failed to pause the account. */
+  /** Forgets the latest answers and past waves. For a wave that couldn't pause the account. */
   reset(): void {
     this.clear()
     this.#pastWaves.clear()

@@ -10,8 +10,8 @@ export interface ProbeOutcome {
 }
 
 /**
- * Reads submissions one after another until a read succeeds.
- * @throws errors not from the service, and any error once `signal` is aborted.
+ * Reads submissions one after another, until one read succeeds.
+ * @throws errors that don't come from the service; any error after `signal` aborted.
  */
 export async function probe(client: UpstreamClient, submissionIds: readonly string[], signal: AbortSignal): Promise<ProbeOutcome[]> {
   const answers: ProbeOutcome[] = []
@@ -28,13 +28,13 @@ export async function probe(client: UpstreamClient, submissionIds: readonly stri
   return answers
 }
 
-/** @returns the last refusal if all answers except 404 are refusals; else null. */
+/** @returns the message of the last refusal, if all answers other than 404 are refusals; otherwise null. */
 export function refusalIn(answers: readonly ProbeOutcome[]): string | null {
   const found = answers.filter(({ kind }) => kind !== 'gone')
   return found.every(({ kind }) => kind === 'auth') ? (found.at(-1)?.message ?? null) : null
 }
 
-/** Submissions of the account, most recently read first. */
+/** @returns submissions of the account. The most recently read submissions come first. */
 export async function someSubmissions(q: Query, account: string, limit: number): Promise<string[]> {
   const read = await sampleReadSubmissions(q, account, limit)
   return [...new Set([...read, ...(await submissionIdsAfter(q, account, '', limit))])].slice(0, limit)

@@ -15,21 +15,21 @@ export interface Failure {
   readonly isFinal: boolean
 }
 
-/** A read for a command, due or not. */
+/** A read that a command requests, even if the read isn't due. */
 export interface WantedRead<Claim> {
   readonly of: Omit<FailedRead, 'reason'>
-  /** @returns null while another process has the read, or if the read no longer exists. */
+  /** @returns null if another process has the read, or if the read no longer exists. */
   claim(): Promise<Claim | null>
-  /** Whether the read still exists; a purge deletes it. */
+  /** @returns false if the read no longer exists, for example after a purge. */
   exists(): Promise<boolean>
-  /** Carries out and settles the read. @returns null on success. */
+  /** Runs the read and stores its result. @returns null on success. */
   carryOut(claim: Claim): Promise<Failure | null>
   release(claim: Claim): Promise<unknown>
 }
 
 /**
- * Carries out reads now, within the account's rate, including reads that another process has claimed.
- * @param stopReason why no further read is allowed; null: reads are allowed.
+ * Runs reads immediately, within the account's rate. If another process has claimed a read, waits until it is released.
+ * @param stopReason returns why no further read is allowed; null: reads are allowed.
  * @returns the failed reads.
  * @throws BusyError if the service requests a long pause; database errors, after the other reads in flight ended.
  */
@@ -44,7 +44,7 @@ export async function readNow<Claim>(
   const queue = new PQueue({ concurrency: slotsAt(client.rate(), o.concurrency) })
   const over = new AbortController()
   const ending = AbortSignal.any([signal, over.signal])
-  // After one read throws, the others finish only their current attempt.
+  // After one read throws, the other reads only finish their current attempt.
   const fail = (error: unknown) => {
     over.abort()
     throw error

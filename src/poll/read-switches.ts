@@ -13,7 +13,7 @@ import {
   wasEverRead,
 } from '../store/reads/reads-off.ts'
 
-/** After this many refused submissions in a row, a read is switched off. */
+/** If a read is refused for this many submissions, without a success, the read is switched off. */
 const SEVERAL = 3
 const RETRY_MS = 86_400_000
 const TICK_MS = 1_000
@@ -22,26 +22,30 @@ const PAUSE_MS = 20
 
 export interface ReadSwitchesOptions extends Pick<ServiceParts, 'db' | 'clock' | 'log'> {
   readonly account: string
-  /** Reads enabled in the settings. */
+  /** Reads that are enabled in the settings. */
   readonly wanted: readonly string[]
 }
 
 /**
- * Knows which reads of an account are off. A read is off if the settings omit it, or if the service refused it (403 or 404) for several
- * submissions in a row with a readable requirements view. A refused read is retried daily.
+ * Decides which reads of an account are switched off. A read is off if the settings omit it. A read
+ * is also off if the service refused it (403 or 404) for several submissions whose requirements view
+ * it shows. A refused read is retried daily.
  */
 export class ReadSwitches implements Service {
   readonly name: string
   readonly #o: ReadSwitchesOptions
   readonly #unwanted: readonly OptionalRead[]
   #off: ReadonlySet<OptionalRead>
-  /** Reads that the service refused, including reads being retried. */
+  /** Reads that the service refused, including reads that are now retried. */
   #refused = new Set<OptionalRead>()
-  /** Reads switched on again, to be requested soon. */
+  /** Reads that were switched on again and must be requested soon. */
   readonly #isAgain = new Set<OptionalRead>()
-  /** Submissions refused since the read's last success. */
+  /** For each read, submissions for which it was refused since its last success. */
   readonly #declined = new Map<OptionalRead, Set<string>>()
-  /** Number of changes being stored, and of stored changes. Rows read during a change may be outdated. */
+  /**
+   * Number of changes that are being stored, and of changes already stored. If a change is stored while
+   * rows are loaded, the rows may be outdated.
+   */
   #storing = 0
   #stored = 0
 
@@ -52,7 +56,7 @@ export class ReadSwitches implements Service {
     this.#off = new Set(this.#unwanted)
   }
 
-  /** Records a successful answer, which switches the read on again. */
+  /** Records a success. If the read was refused before, switches it on again. */
   async noteRead(read: OptionalRead): Promise<void> {
     const { db, account, log } = this.#o
     this.#declined.delete(read)
@@ -64,8 +68,10 @@ export class ReadSwitches implements Service {
   }
 
   /**
-   * Records a refusal (403 or 404). Ignores refusals in flight when the read was switched off, which would postpone the next trial.
-   * @param wasRead whether this submission's read, or this id, ever succeeded. A new record may not exist yet.
+   * Records a refusal (403 or 404). Ignores refusals that were in flight when the read was switched off,
+   * because they would postpone the next retry.
+   * @param wasRead true if this read of the submission, or this id, ever
+   * succeeded. Otherwise the record may not exist yet.
    */
   async noteDeclined(read: OptionalRead, submissionId: string, wasRead: boolean): Promise<void> {
     const { db, account, log } = this.#o
@@ -114,7 +120,10 @@ export class ReadSwitches implements Service {
     }
   }
 
-  /** Loads the switches, including changes by other processes. Changes by this process during the load take precedence. */
+  /**
+   * Loads the switches, including changes of other processes. If this process stores a change
+   * during the load, ignores the loaded rows.
+   */
   async #lookUp(): Promise<void> {
     const { db, account } = this.#o
     const before = this.#stored

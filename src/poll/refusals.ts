@@ -1,7 +1,7 @@
-/** After this many refusals in a row, the account itself may be refused. */
+/** After this many consecutive refusals, the service may refuse the account itself. */
 const RUN = 10
 
-/** Counts the account's refused reads in a row. */
+/** Counts consecutive refused reads of an account. */
 export class Refusals {
   #reads = 0
   #submissions = new Set<string>()
@@ -16,7 +16,10 @@ export class Refusals {
     this.#submissions = new Set()
   }
 
-  /** Resets the count if it is high enough to investigate. @returns the refused submissions, or null. */
+  /**
+   * Resets the count if it is high enough to investigate.
+   * @returns the refused submissions; null if the count is too low.
+   */
   take(): ReadonlySet<string> | null {
     if (this.#reads < RUN) return null
     const submissions = this.#submissions
@@ -26,7 +29,7 @@ export class Refusals {
 }
 
 /**
- * Chooses submissions to probe, to find out whether the account may be read.
+ * Chooses the submissions to read in order to find out whether the account may be read.
  * @param known submissions of the account.
  * @returns up to ten known submissions that were not refused, and the last refused submission.
  */

@@ -8,12 +8,12 @@ export interface SyncOptions extends GateOptions {
   readonly policy: PollPolicy
   readonly concurrency: number
   readonly recordFields: IdReadOptions['recordFields']
-  /** Configured paths; default: none. */
+  /** Extra reads from the settings. Default: none. */
   readonly extraReads?: readonly ExtraRead[] | undefined
 }
 
 export interface FailedRead extends SubmissionRef {
-  /** A kind of read, or `extra read` and its name. */
+  /** A kind of read, or `extra read` and the name of an extra read. */
   readonly read: string
   readonly reason: string
 }

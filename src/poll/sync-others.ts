@@ -10,8 +10,9 @@ import { type Failure, readNow } from './read-now.ts'
 import type { FailedRead, SyncOptions } from './sync-options.ts'
 
 /**
- * Reads bind requests, policies and insureds of these submissions by id now. Also reads ids that the answers name.
- * @param submissionIds known submissions; `['']`: ids without a submission.
+ * Reads the bind requests, policies, and insureds of these submissions immediately.
+ * Also reads the ids that the answers name.
+ * @param submissionIds known submissions; `['']`: ids that belong to no submission.
  * @param off reads to skip.
  */
 export async function syncIds(
@@ -42,13 +43,13 @@ export async function syncIds(
 
 async function readId(o: SyncOptions, claim: IdClaim, signal: AbortSignal): Promise<Failure | null> {
   const end = await carryOutIdRead(o, claim, 'command', signal)
-  // A new id may not exist yet (trap 79).
+  // A 404 is no failure for a new id, because the record may not exist yet (trap 79).
   if (end === 'read' || (end === 'gone' && claim.lastReadAt === null)) return null
   const reason = end === 'gone' ? 'not found' : ((await readError(o.db.read, claim)) ?? 'it could not be read')
   return { reason: `${claim.id}: ${reason}`, isFinal: end !== 'failed' }
 }
 
-/** Carries out extra reads now. @param submissionIds `['']`: extra reads without a submission. */
+/** Runs extra reads immediately. @param submissionIds `['']`: extra reads without `{submission_id}`. */
 export async function syncExtraReads(o: SyncOptions, submissionIds: readonly string[], signal: AbortSignal): Promise<FailedRead[]> {
   const { account, db, extraReads: reads = [] } = o
   const names = namesOf(reads, submissionIds[0] !== '')

@@ -12,11 +12,11 @@ import { type Failure, readNow, type WantedRead } from './read-now.ts'
 import type { FailedRead, SyncOptions } from './sync-options.ts'
 import { syncExtraReads, syncIds } from './sync-others.ts'
 
-/** Reads feeds, state, ids and extra reads of submissions of one account now, due or not, within the account's rate. */
+/** Reads submissions of one account immediately, within the account's rate: feeds, state, ids, and extra reads. */
 export class Sync {
   readonly #o: SyncOptions
   readonly #gate: AccountGate
-  /** Why the account must not be read; null: it may be read. */
+  /** Why the account must not be read; null if it may be read. */
   #stopReason: string | null = null
 
   constructor(options: SyncOptions) {
@@ -27,11 +27,11 @@ export class Sync {
   /**
    * @param submissionIds known submissions, at most some hundreds.
    * @returns the failed reads.
-   * @throws BusyError if the service requests a long pause; database errors; the reason of `signal` when it aborts.
+   * @throws BusyError if the service requests a long pause; database errors; the abort reason of `signal`.
    */
   async read(submissionIds: readonly string[], signal: AbortSignal): Promise<FailedRead[]> {
     const { account, db } = this.#o
-    // Restores missing rows of `sync_reads`.
+    // Adds rows that are missing in `sync_reads`.
     const places = submissionIds.map((submissionId): SubmissionRef => ({ account, submissionId }))
     await db.write('sync-reads', (tx) => addReads(tx, places, timeFromMs(tx.clock.now()), false))
     const off: ReadonlySet<ReadKind> = await readsOffNow(db.read, account)
@@ -46,7 +46,7 @@ export class Sync {
     return [...failures, ...(await this.#readOthers(submissionIds, off, signal))]
   }
 
-  /** Reads ids and extra reads without a submission. */
+  /** Reads ids that belong to no submission, and extra reads without `{submission_id}`. */
   async readOthers(signal: AbortSignal): Promise<FailedRead[]> {
     const { account, db } = this.#o
     if (this.#stopReason !== null || (await this.#gate.isClosed(signal))) return []
@@ -76,7 +76,7 @@ export class Sync {
   async #carryOut(claim: ReadClaim, signal: AbortSignal): Promise<Failure | null> {
     const { account, db, clock } = this.#o
     const begunAt = clock.now()
-    // A full re-read includes records that became visible behind the cursor.
+    // Only a full re-read returns records that became visible before the cursor's position.
     const end = await carryOutRead({ ...this.#o, cause: 'command' }, { ...claim, fullReadDue: true }, signal)
     if (await this.#gate.note(claim, end, begunAt)) this.#stopReason = `account ${account} is paused: many submissions are not found`
     if (end === 'read') return null

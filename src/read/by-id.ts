@@ -14,7 +14,7 @@ export interface IdRequest {
   readonly submissionId: string
 }
 
-/** `answer`: the whole answer, which may contain further ids. */
+/** `answer` is the raw answer, which may contain ids of further records. */
 export interface IdAnswer {
   readonly view: View
   readonly answer: unknown
@@ -27,8 +27,9 @@ export interface IdReadContext {
 }
 
 /**
- * Reads a bind request, a policy or an insured.
- * @throws errors of the client; UpstreamTransientError if the answer is not the requested record.
+ * Reads a bind request, a policy, or an insured.
+ * @throws errors of the client.
+ * @throws UpstreamTransientError if the answer isn't the requested record.
  */
 export async function readById(o: IdReadContext, asked: IdRequest, signal: AbortSignal, priority?: Priority): Promise<IdAnswer> {
   const { read, id, submissionId } = asked

@@ -10,49 +10,49 @@ import { rawOf } from '../upstream/wire/fields.ts'
 
 export interface FeedPage {
   readonly observations: readonly (EventObservation | MessageObservation)[]
-  /** Malformed items, which are stored and don't stop the read. */
+  /** Malformed items. They are stored and don't stop the read. */
   readonly unreadable: readonly Unreadable[]
   readonly nextCursor: string | null
-  /** Whether `next_cursor` is null, not merely missing. */
+  /** Whether `next_cursor` is null. A missing `next_cursor` doesn't confirm the end. */
   readonly isEndConfirmed: boolean
-  /** Time of the newest item. */
+  /** Time of the newest item on this page. */
   readonly newestAt: TimeText | null
 }
 
 /** A feed read: which feed, from where, and why. */
 export interface FeedRead extends SubmissionRef, Origin {
   readonly read: Feed
-  /** Start cursor; null: the beginning. */
+  /** Start cursor. Null reads from the beginning. */
   readonly since: string | null
   /** Default: `live`. */
   readonly priority?: Priority
 }
 
-/** Why a feed read ended early. `isCostly`: each attempt costs many requests, so retries wait longer. */
+/** Why a feed read ended early. If `isCostly`, each attempt costs many requests, so retries wait longer. */
 interface Stall {
   readonly reason: string
   readonly isCostly: boolean
 }
 
-/** Result of a feed read. `stall` is set if the service's cursors lead nowhere (trap 2). */
+/** Result of a feed read. `stall` is set if the cursors never reach the end of the feed (trap 2). */
 export interface FeedReadEnd {
   readonly stall: Stall | null
-  /** Whether the service marked the end with null. */
+  /** Whether the last page had `next_cursor: null`. */
   readonly isEndConfirmed: boolean
   readonly pages: number
-  /** New records. */
+  /** Number of new records. */
   readonly inserted: number
   readonly newestAt: TimeText | null
 }
 
 const MAX_PAGES = 100_000
-/** Limit of consecutive empty pages. */
+/** Limit of empty pages in a row. */
 const MAX_EMPTY_PAGES = 200
 
 /**
- * Reads a feed page by page until `next_cursor` is null (traps 1 to 3). Fetches the next page while one is applied. Pages are committed in
- * order, each with its cursor.
- * @param commit applies a page and stores its cursor, in one transaction. `end` is set with the last page.
+ * Reads a feed page by page until `next_cursor` is null (traps 1 to 3). Fetches the next page while the current page is
+ * applied. Pages are committed in order.
+ * @param commit applies a page and stores its cursor, in one transaction. `end` is null except for the last page.
  * @throws errors of the client and of `commit`.
  */
 export async function readFeedPages(
@@ -71,7 +71,7 @@ export async function readFeedPages(
     const stall = stallOf(page.nextCursor, seen, pages, emptyPages)
     seen.add(page.nextCursor)
     const last = page.nextCursor === null || stall !== null
-    // An empty cursor would restart the feed, so it is never stored.
+    // An empty cursor is never stored, because it would restart the feed.
     if (page.nextCursor === '') page = { ...page, nextCursor: null }
     if (page.newestAt !== null && (newestAt === null || page.newestAt > newestAt)) newestAt = page.newestAt
     const next = last ? null : prefetch(fetchPage(client, { ...walk, pagesBefore: true }, page.nextCursor, signal))
@@ -82,7 +82,10 @@ export async function readFeedPages(
   }
 }
 
-/** @param seen every cursor of this feed read, since pages may form a loop. */
+/**
+ * @returns why the read must end early, or null.
+ * @param seen every cursor of this feed read. A repeated cursor means a loop.
+ */
 function stallOf(cursor: string | null, seen: ReadonlySet<string | null>, pages: number, emptyPages: number): Stall | null {
   if (cursor === null) return null
   if (cursor === '') return { reason: 'the service returned an empty cursor', isCostly: false }
@@ -111,7 +114,7 @@ async function fetchPage(client: UpstreamClient, walk: FeedRead, since: string |
   return { observations, unreadable, nextCursor: page.nextCursor, isEndConfirmed: page.isEndConfirmed, newestAt }
 }
 
-/** Prevents an unhandled rejection. The error surfaces when the page is awaited. */
+/** Prevents an unhandled rejection. The caller gets the error when it awaits the page. */
 function prefetch(page: Promise<FeedPage>): Promise<FeedPage> {
   page.catch(() => undefined)
   return page

@@ -15,8 +15,9 @@ const readers: Readonly<Record<OwnStateRead, (answer: unknown) => View | null>> 
 }
 
 /**
- * Reads a view of a submission's state. Only the rail of the requirements view documents lanes (trap 11).
- * @throws errors of the client; UpstreamTransientError for an answer of another shape.
+ * Reads one view of a submission's state. Only the requirements view has the rail, which lists the lanes (trap 11).
+ * @throws errors of the client.
+ * @throws UpstreamTransientError if the answer has another shape.
  */
 export async function readState(
   client: UpstreamClient,

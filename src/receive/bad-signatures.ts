@@ -3,18 +3,22 @@ import { addressKey } from '../base/client-address.ts'
 const WINDOW_MS = 60_000
 const MAX_ADDRESSES = 10_000
 
-/** Counts bad signatures (or tokens) by sender address, for the latest 10,000 addresses. */
+/** Counts bad signatures or tokens for each sender address. Keeps the 10,000 addresses that failed last. */
 export class BadSignatures {
   readonly #most: number
-  /** Recent failure times of each address; addresses are ordered by last failure. */
+  /** Times of recent failures for each address, in ms since the epoch. The address that failed last is at the end. */
   readonly #times = new Map<string, number[]>()
 
-  /** @param most limit per address and minute. */
+  /** @param most bad signatures allowed per address and minute. */
   constructor(most = 20) {
     this.#most = most
   }
 
-  /** Counts one bad signature. @param now milliseconds since the epoch. @returns whether the address exceeds its limit per minute. */
+  /**
+   * Counts one bad signature.
+   * @param now milliseconds since the epoch.
+   * @returns true if the address already had the allowed number within the last minute.
+   */
   note(address: string, now: number): boolean {
     const key = addressKey(address)
     const times = this.#times.get(key) ?? []
@@ -26,7 +30,7 @@ export class BadSignatures {
     return limited
   }
 
-  /** @returns whether one more bad signature from the address would exceed the limit. */
+  /** @returns true if the address had the allowed number of bad signatures within the last minute. */
   isLimited(address: string, now: number): boolean {
     return this.#times.size > 0 && this.#isFull(this.#times.get(addressKey(address)) ?? [], now)
   }

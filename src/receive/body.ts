@@ -3,27 +3,34 @@ import { chunkLimit } from './connections/chunk-limit.ts'
 import type { Deadline } from './deadline.ts'
 
 /**
- * `too_large`: exceeds the limit · `many_chunks`: too many small chunks for its length · `no_room`: no memory left for bodies · `late`: the
- * deadline passed · `cut`: the sender disconnected.
+ * Why a body was not read:
+ * - `too_large`: larger than the limit
+ * - `many_chunks`: too many small chunks for its length
+ * - `no_room`: the memory for bodies is full
+ * - `late`: the deadline passed
+ * - `cut`: the sender disconnected
  */
 type BodyFault = 'too_large' | 'many_chunks' | 'no_room' | 'late' | 'cut'
 
 interface BodyLimits {
-  /** Bytes of one body, with or without an announced length. */
+  /** Maximum size of one body, also if the sender announces no length. */
   readonly limitBytes: number
-  /** Memory for all bodies. The caller releases the bytes of a complete body. */
+  /** Memory that all bodies share. `readBody` reserves it, and the caller releases the bytes of a complete body. */
   readonly memory: MemoryBudget
   readonly deadline: Deadline
 }
 
-/** This many chunks are merged into one, because a sender may send single bytes, and a chunk takes some hundred bytes. */
+/** `readBody` merges this many chunks into one buffer. A chunk of a single byte takes a few hundred bytes of memory. */
 const CHUNKS_MERGED = 256
 
-/** @returns the raw bytes, or why there are none. The rest of a rejected body is read and dropped. Never rejects. */
+/**
+ * Reads a request body. Reads and drops the rest of a rejected body. Never rejects.
+ * @returns the raw bytes, or the reason why reading stopped.
+ */
 export function readBody(stream: Readable, limits: BodyLimits): Promise<Buffer | BodyFault> {
   const { limitBytes, memory, deadline } = limits
   return new Promise((resolve) => {
-    /** Merged chunks first, then single ones. */
+    /** Merged chunks, followed by chunks that are not merged yet. */
     const chunks: Buffer[] = []
     let merged = 0
     let length = 0
@@ -57,12 +64,12 @@ export function readBody(stream: Readable, limits: BodyLimits): Promise<Buffer |
     stream.on('data', onData)
     stream.on('end', onEnd)
     stream.on('close', onClose)
-    // A stream error without a listener ends the process. `close` follows errors.
+    // Without this listener, an `error` event would end the process. A `close` event follows and calls `onClose`.
     stream.on('error', () => {})
   })
 }
 
-/** A byte limit for many users, such as the bodies of all requests in flight. */
+/** A byte limit that several users share, such as the bodies of all requests in flight. */
 export class MemoryBudget {
   readonly #limitBytes: number
   #reservedBytes = 0
@@ -71,7 +78,7 @@ export class MemoryBudget {
     this.#limitBytes = limitBytes
   }
 
-  /** @returns false, and reserves nothing, if fewer than `bytes` are left. */
+  /** @returns false if fewer than `bytes` are left; then nothing is reserved. */
   reserve(bytes: number): boolean {
     if (this.#reservedBytes + bytes > this.#limitBytes) return false
     this.#reservedBytes += bytes

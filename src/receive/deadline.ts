@@ -2,7 +2,7 @@ import type { Clock } from '../base/clock.ts'
 
 /** Time limit for answering a request. Call `end` after the answer. */
 export class Deadline {
-  /** Milliseconds since the epoch. */
+  /** Start of the time limit, in ms since the epoch. */
   readonly startedAt: number
   readonly #cancel: () => void
   #expired = false
@@ -17,7 +17,7 @@ export class Deadline {
     return this.#expired
   }
 
-  /** Replaces the action called on expiry; null removes it. Has no effect after expiry. */
+  /** Sets the action to run on expiry, instead of an earlier action; null sets none. Has no effect after expiry. */
   onExpiry(action: (() => void) | null): void {
     this.#action = action
   }

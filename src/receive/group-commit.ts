@@ -4,9 +4,9 @@ import type { Observer } from '../base/observer.ts'
 import type { NewDelivery } from '../store/inbox/append.ts'
 import type { Deadline } from './deadline.ts'
 
-/** See InboxAppender. */
+/** Stores deliveries in the inbox. `append` returns null or an error for each delivery; see `InboxAppender`. */
 export interface Appender {
-  /** Whether a commit blocks the event loop. If so, larger batches add no delay. */
+  /** Whether a commit blocks the event loop, as on SQLite. No request is read during such a commit. */
   readonly blocking?: boolean
   append(deliveries: readonly NewDelivery[]): Promise<readonly (Error | null)[]>
 }
@@ -15,15 +15,15 @@ interface GroupCommitOptions {
   readonly appender: Appender
   readonly log: Log
   readonly observer: Observer
-  /** Limit in bytes of waiting bodies. Above it, deliveries are rejected. */
+  /** Maximum total size of waiting bodies. Further deliveries are answered 503. */
   readonly waitingBytes: number
 }
 
 const WAITING_ROWS = 4_096
-/** Limits per transaction. A larger body is alone in one. */
+/** Limits of one transaction. A delivery with a body above `BATCH_BYTES` gets its own transaction. */
 const BATCH_ROWS = 512
 const BATCH_BYTES = 8 << 20
-/** Event loop turns to wait before a batch begins, if each turn brings more deliveries. */
+/** Maximum event loop turns to wait for more deliveries before storing a batch. */
 const MAX_TURNS = { blocking: 8, other: 1 } as const
 
 interface Waiting {
@@ -33,8 +33,8 @@ interface Waiting {
 }
 
 /**
- * Stores all waiting deliveries in one transaction at a time. A disk commit costs the same for one delivery as for many. `add` resolves
- * after the transaction of its delivery.
+ * Stores all waiting deliveries together, one transaction at a time. A disk commit costs the same for one delivery as
+ * for many.
  */
 export class GroupCommit {
   readonly #o: GroupCommitOptions
@@ -48,8 +48,9 @@ export class GroupCommit {
   }
 
   /**
-   * Waits until `deadline`; a delivery that is in no transaction by then is not stored.
-   * @returns null if the delivery is durably stored; else why it failed or has an unknown outcome. Never rejects.
+   * Stores a delivery. At the deadline, resolves with an error; a delivery that is in no transaction by then is not
+   * stored. Never rejects.
+   * @returns null if the delivery is durably stored; else the error. After an error, the delivery may still be stored.
    */
   add(delivery: NewDelivery, deadline: Deadline): Promise<Error | null> {
     if (deadline.expired) return Promise.resolve(tooLate())
@@ -75,8 +76,8 @@ export class GroupCommit {
   }
 
   /**
-   * Reads requests that have arrived, within a few hundred microseconds. SQLite, which blocks, gets all of them in one commit. Postgres
-   * commits one half of them while the other half is read.
+   * Lets the event loop read requests that have already arrived, which takes a few hundred microseconds. SQLite stores
+   * them all in one commit. Postgres waits for one turn only, because requests are read during its commit.
    */
   async #gather(): Promise<void> {
     const maxTurns = this.#o.appender.blocking ? MAX_TURNS.blocking : MAX_TURNS.other
@@ -120,18 +121,22 @@ export class GroupCommit {
     observer.set('inbox_append_rows', batch.length)
     for (const [position, waiting] of batch.entries()) {
       const outcome = outcomes[position]
-      // Without an outcome, the delivery may not have been stored.
+      // If the database reports no outcome, the delivery may not be stored.
       waiting.resolve(outcome === undefined ? new TransientError('the database gave no outcome for this delivery') : outcome)
     }
     this.#report(batch, outcomes)
   }
 
-  /** Logs one line when storing begins to fail and one when it works again. */
+  /**
+   * Logs one line when storing begins to fail, and one when storing works again. Logs single failed deliveries
+   * separately.
+   */
   #report(batch: readonly Waiting[], outcomes: readonly (Error | null)[]): void {
     const { log } = this.#o
     const failures = outcomes.filter((outcome) => outcome !== null)
     const [failure] = failures
-    // A single failed delivery doesn't prove a database fault.
+    // If a single delivery failed, the delivery itself may be the cause. If several failed together, the database is
+    // the cause.
     if (failure !== undefined && failures.length === batch.length && (batch.length > 1 || failure instanceof TransientError)) {
       if (this.#notStored === 0)
         log.error({ err: failure }, `deliveries cannot be stored now and are answered 503 (${messageOf(failure)}). The sender repeats them`)

@@ -35,35 +35,40 @@ export interface ReceiverOptions {
 
 /** A POST to one of the webhook paths. */
 interface DeliveryRequest {
-  /** The account in the path; undefined on the path of the default account. */
+  /** Account in the path; undefined on the path of the default account. */
   readonly account: string | undefined
   readonly path: string
-  /** The sender's address, or the one that a trusted proxy names; `unknown` if the sender has already disconnected. */
+  /**
+   * Address of the sender, or the address that a trusted proxy names. `unknown` if the sender has already disconnected.
+   */
   readonly address: string
   readonly headers: HeaderValues
   readonly body: Readable
   /** Called after a good signature, before the delivery is stored. */
   onSigned(): void
-  /** Called for too many small chunks; the sender then reads no answer. */
+  /** Called if the body has too many small chunks. The sender gets no answer after this call. */
   onManyChunks(): void
 }
 
-/** The sender waits 10 s (trap 29). */
+/** Time limit for an answer. The service waits 10 s for it (trap 29). */
 const ANSWER_WITHIN_MS = 8_000
-/** Memory limit for bodies of requests in flight; the same again for bodies waiting to be stored. */
+/**
+ * Bytes of memory for bodies of requests in flight. Bodies that wait to be stored may take as much again. If twice
+ * WEBHOOK_BODY_LIMIT is more, that value is used instead.
+ */
 const MEMORY_BYTES = 64 << 20
-/** Verifying a larger body takes more than a quarter of a millisecond. */
+/** Bodies up to this size in bytes are verified immediately. Verifying a larger body takes more than 0.25 ms. */
 const CHEAP_BODY_BYTES = 32 << 10
-/** Limit of large bodies awaiting verification, from senders of many bad signatures. */
+/** Maximum number of large bodies that wait for verification, from senders of many bad signatures. */
 const MAX_SUSPECTS = 32
 
 interface ReceivingAccount {
   readonly name: string
-  /** Replaced when the secrets change; requests in flight then use the new secrets. */
+  /** Replaced when the webhook secrets change. Requests in flight then use the new secrets. */
   verifier: DeliveryVerifier
 }
 
-/** `account` is null if the path names no configured account. */
+/** An unanswered request. `account` is null if the path names no configured account. */
 interface InFlight {
   readonly request: DeliveryRequest
   readonly account: ReceivingAccount | null
@@ -71,8 +76,9 @@ interface InFlight {
 }
 
 /**
- * Receives deliveries. The checks run from cheap to costly: account, headers, body, signature. Then the delivery goes into the inbox. 204
- * means durably stored. After a good signature the only other answer is 503. The content is neither parsed nor validated.
+ * Receives deliveries. Checks the account, the headers, the body, and the signature, in this order: from cheap to
+ * costly. Then stores the delivery in the inbox. 204 means that the delivery is durably stored. After a good signature,
+ * the only other answer is 503. The content is neither parsed nor validated.
  */
 export class Receiver {
   readonly #o: ReceiverOptions
@@ -97,7 +103,10 @@ export class Receiver {
     this.#rejections = new Rejections({ store: options.rejectedStore, badSignatures: this.#badSignatures, log, observer })
   }
 
-  /** Receives deliveries for these accounts from now on. @throws Error if a webhook secret is malformed; then nothing changes. */
+  /**
+   * From now on, receives deliveries for these accounts.
+   * @throws Error if a webhook secret is malformed. The accounts then stay as before.
+   */
   setAccounts(accounts: readonly AccountConfig[]): void {
     const verifiers = accounts.map(({ name, webhookSecrets }) => ({ name, verifier: new DeliveryVerifier(webhookSecrets) }))
     this.#accounts = new Map(
@@ -111,7 +120,7 @@ export class Receiver {
     return this.#draining
   }
 
-  /** Never rejects. */
+  /** Handles one delivery and returns the answer to send. Never rejects. */
   async receive(request: DeliveryRequest): Promise<Answer> {
     const startedAt = performance.now()
     const deadline = new Deadline(this.#o.clock, ANSWER_WITHIN_MS)
@@ -127,7 +136,10 @@ export class Receiver {
     return answer
   }
 
-  /** Answers new requests with 503. Resolves when requests in flight are answered and rejections are written. */
+  /**
+   * Answers new requests with 503. Resolves when all requests in flight are answered and all rejected deliveries are
+   * stored.
+   */
   async drain(): Promise<void> {
     this.#draining = true
     if (this.#inFlight === 0) this.#drained.resolve()
@@ -173,8 +185,10 @@ export class Receiver {
   }
 
   /**
-   * Verifies even bodies from senders of many bad signatures, so that a good signature is never limited. Large ones are verified one at a
-   * time, with an event loop turn before each. @returns null if too many of them wait.
+   * Verifies a body. Bodies from senders of many bad signatures are verified too, because one may have a good
+   * signature. Large bodies of these senders are verified one at a time, and each waits for the next event loop turn
+   * first.
+   * @returns null if too many such bodies are waiting.
    */
   async #verify(
     { verifier }: ReceivingAccount,
@@ -222,7 +236,7 @@ export class Receiver {
     return answers.unavailable
   }
 
-  /** @param body null if it was not read. */
+  /** @param body null if the body was not read. */
   #reject({ request, account, deadline }: InFlight, reason: RejectReason, body: Buffer | null = null): Answer {
     const { path, address, headers } = request
     return this.#rejections.reject({ account: account?.name ?? null, path, address, headers, receivedAt: deadline.startedAt, body }, reason)

@@ -9,14 +9,14 @@ import type { BadSignatures } from './bad-signatures.ts'
 export type RejectReason = SignatureFault | 'unknown_account' | 'body_too_large'
 
 interface RejectedRequest {
-  /** null if the path names no configured account. */
+  /** Null if the path names no configured account. */
   readonly account: string | null
   readonly path: string
   readonly address: string
   readonly headers: HeaderValues
-  /** Milliseconds since the epoch. */
+  /** Time of arrival, in ms since the epoch. */
   readonly receivedAt: number
-  /** null if it was not read. */
+  /** Null if the body was not read. */
   readonly body: Buffer | null
 }
 
@@ -27,7 +27,7 @@ interface RejectionsOptions {
   readonly observer: Observer
 }
 
-/** Headers that are stored and shown. All others are dropped. */
+/** Headers that are stored with a rejected delivery. Other headers are dropped. */
 const KEPT_HEADERS = [
   'svix-id',
   'svix-timestamp',
@@ -43,7 +43,7 @@ const KEPT_HEADERS = [
 
 const MAX_LOGGED_LENGTH = 128
 
-/** The account label of requests to an unknown path. Unchecked paths never become labels. */
+/** Account label of requests to an unknown path. The path itself never becomes a label. */
 export const NO_ACCOUNT = 'unknown'
 
 /** Counts rejected deliveries. Logs and stores them within the limits of `RejectedStore`. */
@@ -54,7 +54,10 @@ export class Rejections {
     this.#o = options
   }
 
-  /** @returns the answer to the sender. */
+  /**
+   * Records a rejected delivery.
+   * @returns the answer to the sender.
+   */
   reject(request: RejectedRequest, reason: RejectReason): Answer {
     const { store, log, observer } = this.#o
     const account = request.account ?? NO_ACCOUNT
@@ -95,7 +98,7 @@ function deliveryIdOf(headers: HeaderValues): string | undefined {
   return typeof id === 'string' ? id.slice(0, MAX_LOGGED_LENGTH) : undefined
 }
 
-/** @returns the headers to store with a body: those for verifying it again, and its type and encoding. */
+/** @returns the headers to store with a body: those that its signature needs, and its type and encoding. */
 export function storedHeaders(verified: Readonly<Record<string, string>>, headers: HeaderValues): Record<string, string> {
   return { ...verified, ...only(['content-type', 'content-encoding'], headers) }
 }

@@ -11,29 +11,29 @@ interface ReplayRejectedOptions {
   readonly appender: Appender
   /** Records when each secret was used last. */
   readonly lastUses: Pick<LastUses, 'note'>
-  /** By account name. */
+  /** Verifiers by account name. */
   readonly verifiers: ReadonlyMap<string, DeliveryVerifier>
-  /** Only these deliveries, by number. */
+  /** If set, only deliveries with these numbers. */
   readonly ids?: readonly number[] | undefined
-  /** Only deliveries of this account; default: of all accounts. */
+  /** If set, only deliveries of this account. */
   readonly account?: string | undefined
-  /** Only deliveries received at this time or later. */
+  /** If set, only deliveries received at this time or later. */
   readonly since?: TimeText | undefined
-  /** Only deliveries received before this time. */
+  /** If set, only deliveries received before this time. */
   readonly until?: TimeText | undefined
 }
 
 interface ReplayedRejected {
-  /** Verified now and stored in the inbox. */
+  /** Number of deliveries that were verified now and stored in the inbox. */
   readonly accepted: number
-  /** Still rejected, by reason. */
+  /** Number of deliveries that are still rejected, by reason. */
   readonly refused: Readonly<Record<string, number>>
 }
 
 /**
- * Verifies rejected deliveries again, oldest first, after a secret was corrected. Timestamps are compared with the time of arrival.
- * Verified deliveries go into the inbox, which ignores duplicates.
- * @throws TransientError if the database can't store a delivery; earlier ones stay accepted.
+ * Verifies rejected deliveries again, oldest first, after a secret was corrected. Compares each timestamp with the
+ * delivery's time of arrival. Stores verified deliveries in the inbox, which ignores duplicates.
+ * @throws TransientError if the database can't store a delivery. Deliveries accepted before then stay accepted.
  */
 export async function replayRejected(options: ReplayRejectedOptions): Promise<ReplayedRejected> {
   const { store, ids, account, since, until } = options
@@ -51,16 +51,17 @@ export async function replayRejected(options: ReplayRejectedOptions): Promise<Re
   return { accepted, refused }
 }
 
-/** @returns why the delivery stays rejected; null if accepted. */
+/** @returns the reason why the delivery stays rejected; null if the delivery was accepted. */
 async function replayOne({ store, appender, lastUses, verifiers }: ReplayRejectedOptions, record: RejectedRecord): Promise<string | null> {
   const { account, received_at: receivedAt } = record
   const verifier = account === null ? undefined : verifiers.get(account)
   if (account === null || verifier === undefined) return 'unknown_account'
-  // Rejected for its headers or size, which haven't changed.
+  // The body is missing if the headers or the size were rejected. Neither has changed.
   if (record.body === null) return record.reason
   if (record.body_cut) return 'body_cut'
   const body = store.original(record.body, record)
-  // The signature covers dropped text. The feeds provide the content.
+  // Protected text was dropped from the stored body, so its signature can't match. The feeds provide the content
+  // instead.
   if (body.includes(`"${DROPPED}`)) return 'body_protected'
   const verified = verifier.verifyAt(msFromTime(receivedAt), record.headers, body)
   if (!verified.ok) return verified.reason

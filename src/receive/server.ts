@@ -19,32 +19,36 @@ interface StartReceiverOptions extends Omit<ReceiverOptions, 'bodyLimitBytes'> {
 }
 
 export interface RunningReceiver {
-  /** The actual address; relevant if port 0 was configured. */
+  /** Actual address. If port 0 was configured, `port` is the port that the system chose. */
   readonly address: { readonly host: string; readonly port: number }
   /**
-   * Receives deliveries for these accounts from now on. Requests in flight continue. @throws Error if a webhook secret is malformed; then
-   * nothing changes.
+   * From now on, receives deliveries for these accounts. Requests in flight continue.
+   * @throws Error if a webhook secret is malformed. The accounts then stay as before.
    */
   setAccounts(accounts: readonly AccountConfig[]): void
   /**
-   * Stops listening, answers requests in flight, and closes every connection. @param graceMs after this, connections are closed without an
-   * answer.
+   * Stops listening, answers requests in flight, and closes every connection.
+   * @param graceMs time limit for these answers in ms. Then connections are closed without an answer.
    */
   stop(graceMs: number): Promise<void>
 }
 
 const MAX_HEADER_BYTES = 16 << 10
-/** Also used by the ops port. */
+/** Time limit for the headers of a request. Also used by the ops port. */
 export const HEADERS_WITHIN_MS = 5_000
-/** Longer than the receiver's own deadline, so that the receiver answers first. */
+/** Time limit for a whole request. Longer than the receiver's limit of 8 s, so that the receiver answers first. */
 const REQUEST_WITHIN_MS = 9_000
 export const CHECK_CONNECTIONS_MS = 1_000
-/** Longer than common load balancers keep an idle connection, so that they never reuse a closing connection. */
+/**
+ * How long idle connections stay open. Common load balancers close them earlier, so they never reuse a closing
+ * connection.
+ */
 const KEEP_ALIVE_MS = 72_000
 
 /**
- * Starts the receiver on its own port, with only the webhook paths: `POST /webhooks/{account}`, and `POST /webhooks` for the default
- * account. @throws Error if it can't listen on the address, or a webhook secret is malformed.
+ * Starts the receiver on its own port. Serves only the webhook paths: `POST /webhooks/{account}`, and `POST /webhooks`
+ * for the default account.
+ * @throws Error if the receiver can't listen on the address, or a webhook secret is malformed.
  */
 export async function startReceiver(options: StartReceiverOptions): Promise<RunningReceiver> {
   const { config, log, clock } = options
@@ -56,9 +60,9 @@ export async function startReceiver(options: StartReceiverOptions): Promise<Runn
   const origin = await app.listen({ host: config.host, port: config.port })
   const { server } = app
   const bound = server.address()
-  // Senders may half-close the connection and still read the answer.
+  // A sender may end its half of the connection and still read the answer.
   Object.assign(server, { httpAllowHalfOpen: true })
-  // Otherwise Node answers 417 to any `Expect` header but 100-continue.
+  // Without this listener, Node answers 417 to every `Expect` header except 100-continue.
   server.on('checkExpectation', (request, response) => server.emit('request', request, response))
   const port = typeof bound === 'object' && bound !== null ? bound.port : config.port
   log.info({ origin }, `the receiver listens on ${origin}`)
@@ -68,7 +72,7 @@ export async function startReceiver(options: StartReceiverOptions): Promise<Runn
     async stop(graceMs) {
       const closed = app.close()
       await endsWithin(clock, graceMs, receiver.drain())
-      // By the next turn all answers are written. Only idle connections remain.
+      // One turn later, all answers are written, and only idle connections are left.
       await new Promise<void>((resolve) => setImmediate(resolve))
       server.closeAllConnections()
       await closed
@@ -95,23 +99,23 @@ function createServer(
     logger: false,
     trustProxy: config.trustProxy === false ? false : isProxy,
     serverFactory: (handler) => guardedServer(guard, handler),
-    // While draining, the receiver itself answers 503, with Retry-After.
+    // While draining, the receiver answers 503 with a Retry-After header. Fastify's own 503 has none.
     return503OnClosing: false,
     frameworkErrors: (_error, _request, reply) => send(reply, answers.unknown),
-    // No request was parsed, so there is nothing to answer.
+    // Node could not parse a request, so no answer is sent through Fastify.
     clientErrorHandler(error: NodeJS.ErrnoException, socket: Socket) {
       log.debug({ code: error.code }, 'a connection was closed because no HTTP request could be read from it')
       guard.failed(socket, error)
       if (socket.writable) socket.destroy()
     },
   })
-  // The receiver reads raw bodies, with any Content-Type.
+  // Turns off Fastify's body parsing. The receiver reads the raw body, with any Content-Type.
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', (_request, _payload, done) => done(null))
 
   const handle = async (request: FastifyRequest, reply: FastifyReply) => {
     const { socket } = request.raw
-    // A disconnected sender has no address.
+    // The address is undefined if the sender has already disconnected.
     const address = request.ip ?? 'unknown'
     if (!guard.forwarded(socket, address)) return send(reply, answers.unavailable)
     const answer = await receiver.receive({
@@ -130,7 +134,7 @@ function createServer(
   app.post('/webhooks', handle)
   app.setNotFoundHandler((_request, reply) => send(reply, answers.unknown))
   app.setErrorHandler((error: FastifyError, request, reply) => {
-    // Fastify rejects a missing or malformed Content-Type before our code runs. The receiver accepts any type.
+    // Fastify rejects a missing or malformed Content-Type before it calls `handle`. The receiver accepts any type.
     if (request.is404) return send(reply, answers.unknown)
     if (error.code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') return handle(request, reply)
     log.error({ err: error }, 'a request was answered 503 because of an unexpected error')
@@ -139,7 +143,7 @@ function createServer(
   return app
 }
 
-/** An HTTP server for the requests that the guard admits. */
+/** Creates an HTTP server that handles only connections and requests that the guard admits. */
 function guardedServer(guard: ConnectionGuard, handler: RequestListener): Server {
   const server = createHttpServer(
     {
@@ -153,7 +157,7 @@ function guardedServer(guard: ConnectionGuard, handler: RequestListener): Server
       if (guard.begin(request, response)) handler(request, response)
     },
   )
-  // Rejected connections never reach the HTTP server, which would double their cost.
+  // Rejected connections never reach Node's HTTP server. Handling them there would cost twice as much.
   const serve = server.listeners('connection')
   server.removeAllListeners('connection')
   server.on('connection', (socket) => {
@@ -166,7 +170,7 @@ function accountOf(request: FastifyRequest): string | undefined {
   return (request.params as { readonly account?: string }).account
 }
 
-/** Reports to `doctor` how its signed delivery arrived, including whether a trusted proxy named the sender. */
+/** Adds a header that describes to `doctor` how its signed delivery arrived, and through which proxy. */
 function sendArrival({ raw, ip, headers }: FastifyRequest, reply: FastifyReply): void {
   const arrival: Arrival = {
     peer: unmapped(raw.socket.remoteAddress ?? ''),

@@ -12,38 +12,41 @@ import { eventsPayloads } from './service/options.ts'
 import type { Sandbox } from './service/sandbox.ts'
 import { parseUnshown, type UnshownInput } from './service/unshown.ts'
 
-/** Options of `submission-mirror sandbox`, from the command line's text. */
+/** Options of the command `submission-mirror sandbox`. Parses the texts of the command line. */
 export const sandboxCommandSchema = z.strictObject({
-  /** Port 0 means any free port. */
+  /** With port 0, the system chooses a free port. */
   host: z.string().default('127.0.0.1'),
   port: z.coerce.number().int().min(0).max(65_535).default(8_090),
-  /** URL for the first account's signed deliveries. Default: no deliveries are sent. */
+  /** URL that gets the first account's signed deliveries. Without it, no deliveries are sent. */
   target: targetUrl.optional(),
   seed: z.string().default('sandbox'),
-  /** Number of brokerages: `default`, `brokerage-2` … */
+  /** Number of brokerages. Their accounts are named `default`, `brokerage-2`, and so on. */
   accounts: z.coerce.number().int().min(1).max(20).default(1),
-  /** Submissions per account. */
+  /** Number of submissions of each account. */
   submissions: z.coerce.number().int().min(0).max(100_000).default(12),
-  /** `step`: only `POST /_sandbox/clock` advances the clock. */
+  /** With `step`, only `POST /_sandbox/clock` advances the clock. */
   clock: z.enum(clockKinds).default('real'),
   /** Speed of the five-minute story (default 1), or of a fast clock (default 60). */
   speed: z.coerce.number().positive().max(10_000).optional(),
-  /** `none`: an empty world, changed only by the API. */
+  /** With `none`, there are no submissions at first, and only API calls change the data. */
   story: z.enum(['full', 'none']).default('full'),
   faults: z.string().transform(readFaults).default('none'),
   eventsPayload: z.enum(eventsPayloads).default('events'),
   signatureHeaders: z.enum(['svix', 'webhook']).default('svix'),
-  /** Whether to offer lists of submissions and insureds, which the spec doesn't define. */
+  /** Whether to offer lists of submissions and insureds. The specification doesn't define them. */
   lists: z.boolean().default(false),
-  /** State file, kept between runs. */
+  /** File that keeps the sandbox's state between runs. */
   state: z.string().min(1).optional(),
-  /** Whether to print one line of JSON. */
+  /** Whether to print the addresses and credentials as one line of JSON. */
   json: z.boolean().default(false),
-  /** `name=value,…`: choices that the spec leaves open. `mix=SEED` chooses at random. */
+  /** `name=value,…`: sets choices that the specification leaves open. `mix=SEED` chooses all of them at random. */
   variants: z.string().transform(readVariants).optional(),
-  /** Waits between attempts of a delivery in ms: `500,1000,2000`. After the last attempt, it is dead-lettered. */
+  /**
+   * Waits in ms between attempts of a delivery, such as `500,1000,2000`. After the last attempt, the delivery is
+   * dead-lettered.
+   */
   retrySchedule: z.string().transform(readWaits).optional(),
-  /** Whether the story waits for `POST /_sandbox/story`. */
+  /** Whether the story starts only after `POST /_sandbox/story`. */
   paused: z.boolean().default(false),
 })
 
@@ -55,7 +58,7 @@ function readFaults(text: string, context: z.RefinementCtx): (typeof presets)[nu
   const list = parseJson(text)
   const faults = z.array(faultSchema).safeParse(list)
   if (faults.success) return faults.data
-  // Command-line problems are single lines.
+  // A problem of the command line is printed as a single line.
   const reason = list === undefined ? '' : `; ${z.prettifyError(faults.error).replace(/\s+/g, ' ')}`
   context.addIssue({ code: 'custom', message: `must be ${presets.join(', ')} or a JSON list of faults${reason}` })
   return z.NEVER
@@ -85,7 +88,10 @@ export interface SandboxCommandContext {
   readonly print: (line: string) => void
 }
 
-/** Runs the emulator until the signal aborts. Prints the settings that connect a mirror. All secrets derive from the seed. */
+/**
+ * Runs the emulator until the signal aborts. Prints the settings that a mirror needs to connect. All secrets derive
+ * from the seed.
+ */
 export async function runSandbox(options: SandboxCommandOptions, context: SandboxCommandContext): Promise<void> {
   const { accounts, clock, faults, json, paused, retrySchedule, speed, state, story, submissions, target, variants, ...rest } = options
   const names = Array.from({ length: accounts }, (_, index) => (index === 0 ? 'default' : `brokerage-${index + 1}`))

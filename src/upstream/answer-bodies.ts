@@ -5,9 +5,9 @@ import { UpstreamTransientError } from './http/errors.ts'
 import type { Call } from './http/operations.ts'
 import { type FeedPage, type Identity, readIdentity, readPage } from './wire/answers.ts'
 
-/** Readers of 2xx bodies. All throw UpstreamTransientError if the body doesn't fit its operation. */
+/** Readers of successful answers (2xx). All throw UpstreamTransientError if the body doesn't fit the operation. */
 
-/** The answer of a probed path. */
+/** The answer for a path from the settings. */
 export interface ProbeAnswer {
   readonly text: string
   readonly json: unknown
@@ -16,7 +16,7 @@ export interface ProbeAnswer {
 /** @returns the JSON of an answer: an object, or a list for sessions. */
 export function bodyOf(call: Call, answer: HttpAnswer): unknown {
   const body = parseJson(answer.body)
-  // The spec doesn't define whether sessions are a list or an object.
+  // The specification doesn't define whether sessions are a list or an object.
   if (call.operation === 'sessions' && Array.isArray(body)) return body
   if (!isObject(body)) throw misshapen(call, 'is not a JSON object')
   return body
@@ -46,7 +46,7 @@ export function viewIn(call: Call, body: unknown): unknown {
   return body
 }
 
-/** A malformed 2xx is a temporary fault of the service or a proxy. */
+/** A malformed successful answer is a temporary fault of the service or of a proxy. */
 export function misshapen(call: Call, what: string): UpstreamTransientError {
   return new UpstreamTransientError('unavailable', call, `the answer ${what}`)
 }

@@ -17,16 +17,18 @@ import { type Credential, TokenSource } from './token.ts'
 import type { FeedPage, Identity } from './wire/answers.ts'
 
 /**
- * The service for one account. Each call is one request, plus one to renew a token, plus more if a page is too large. Callers schedule
- * retries. Default `priority`: `live`. All throw UpstreamTransientError or UpstreamPermanentError (see their `class`), PermanentError for
- * an id that isn't a UUID, and the reason of `signal` when it aborts.
+ * Reads from the service for one account. A call sends one request, and sometimes more: to renew a token, or to ask for
+ * smaller pages. Callers retry. Default `priority`: `live`.
+ * @throws UpstreamTransientError or UpstreamPermanentError; see `class` of the error.
+ * @throws PermanentError for an id that isn't a UUID.
+ * @throws the reason of `signal` when it aborts.
  */
 export interface UpstreamClient {
-  /** The identity of the credentials. Renews the token of a suspended account. */
+  /** The identity of the credentials. Ends the suspension that follows refused credentials. */
   me(signal?: AbortSignal): Promise<Identity>
   /**
    * One page of raw market events.
-   * @param since the cursor; null: the beginning.
+   * @param since the cursor. Null reads from the beginning.
    */
   events(submissionId: string, since: string | null, signal?: AbortSignal, priority?: Priority): Promise<FeedPage<unknown>>
   /** One page of raw messages. */
@@ -34,34 +36,39 @@ export interface UpstreamClient {
   /** The raw answer of a state read: an object, or a list for `sessions`. */
   state(read: OwnStateRead, submissionId: string, signal?: AbortSignal, priority?: Priority): Promise<unknown>
   /**
-   * A raw bind request, policy or insured.
+   * A raw bind request, policy, or insured.
    * @param submissionId required for a bind request.
    */
   byId(read: IdRead, submissionId: string, id: string, signal?: AbortSignal, priority?: Priority): Promise<unknown>
   /**
-   * Gets a document with background priority. Its outcome affects the circuit and rate only if throttled.
-   * @param place its id, or its path relative to the base URL.
-   * @param take receives its bytes. Redirects are not followed.
-   * @throws errors of `take`; PermanentError for a path outside the base URL.
+   * Gets a document with background priority. A failure doesn't open the circuit. Only a 429 lowers the rate.
+   * @param place the document's id, or its path relative to the base URL.
+   * @param take receives the bytes. Redirects are not followed.
+   * @throws errors of `take`.
+   * @throws PermanentError for a path outside the base URL.
    */
   document<T>(place: DocumentPlace, take: TakeDocument<T>, signal?: AbortSignal): Promise<T>
   /**
-   * Gets a path from the settings with background priority, without affecting the circuit or rate, or renewing a refused token.
+   * Gets a path from the settings with background priority. Doesn't affect the circuit or the rate, and doesn't renew a
+   * refused token.
    * @param path relative to the base URL, with or without a query.
-   * @returns the body, any JSON.
+   * @returns the body as text and as JSON.
    */
   probe(path: string, signal?: AbortSignal): Promise<ProbeAnswer>
-  /** Milliseconds until requests can be sent: the circuit is open, the service requested a pause, or a token exchange just failed. */
+  /**
+   * Milliseconds until requests can be sent; 0 if immediately. Requests wait if the circuit is open, if the service
+   * requested a pause, or if a token exchange just failed.
+   */
   waitMs(): number
-  /** The current pause of more than a few seconds requested by the service (trap 49), if any. */
+  /** The current pause that the service requested (trap 49), if it exceeds a few seconds; otherwise null. */
   pause(): Pause | null
-  /** Adopts another process's pause, unless a longer one is active. */
+  /** Adopts a pause from another process, unless a longer pause is active. */
   joinPause(pause: Pause): void
-  /** Currently allowed requests per second. */
+  /** The number of requests per second that are allowed now. */
   rate(): number
-  /** The service's clock minus ours, in ms; null if no answer of the last hour had a date. */
+  /** The service's clock minus ours, in ms. Null if no answer of the last hour had a `Date` header. */
   clockSkewMs(): number | null
-  /** Divides the account's rate among `processes`, including this one. */
+  /** Divides the account's rate among this many processes, including this one. */
   shareAmong(processes: number): void
   /** Aborts requests in flight. */
   close(): Promise<void>
@@ -87,11 +94,11 @@ export interface UpstreamOptions {
   readonly clock: Clock
   readonly observer: Observer
   readonly log: Log
-  /** Receives each answer, to find fields that the specification lacks. */
+  /** Receives each answer, to detect API changes. */
   readonly apiChanges?: ApiChangeWatch | undefined
-  /** Receives each credential that got a token. */
+  /** Receives the client id of each credential that got a token. */
   readonly credentialUses?: CredentialWatch | undefined
-  /** Receives each pause of more than a few seconds. */
+  /** Receives each requested pause of more than a few seconds. */
   readonly pauses?: PauseWatch | undefined
   readonly timeouts?: Partial<Timeouts>
   readonly bodyLimitBytes?: number
@@ -99,11 +106,11 @@ export interface UpstreamOptions {
 
 const TIMEOUTS: Timeouts = { connectMs: 5_000, headersMs: 10_000, overallMs: 20_000 }
 const BODY_LIMIT_BYTES = 32 * 1024 * 1024
-/** Parsing blocks the event loop, and probes have low priority. */
+/** Limit of a probe's answer. Parsing a long answer would block the event loop. */
 const PROBE_LIMIT_BYTES = 8 * 1024 * 1024
 const SUSPEND_MS = 15 * 60_000
 
-/** @returns the client of one account. It connects on the first request. */
+/** @returns the client of one account. The client connects on its first request. */
 export function createUpstreamClient(options: UpstreamOptions): UpstreamClient {
   const { account, baseUrl, proxy, clock, observer, log } = options
   const timeouts = { ...TIMEOUTS, ...options.timeouts }
@@ -163,7 +170,7 @@ class Reader {
     for (;;) {
       const { items, bodyLimitBytes } = this.#pageSizes.of(call)
       const limit = String(items)
-      // A placeholder for `since` would be an invalid cursor (trap 4).
+      // A placeholder such as `since=` would be an invalid cursor (trap 4).
       const query = since === null ? { limit } : { since, limit }
       try {
         return await this.read(call, { query, bodyLimitBytes }, (_, body, chars) => this.#pageIn(call, body, chars), options)
@@ -208,14 +215,14 @@ class Reader {
     await this.#withToken(call, options, (authorization) =>
       this.#channel.run(call, { ...parts, headers: { ...parts.headers, authorization } }, () => undefined, options),
     )
-    // The compiler can't see that `take` ran.
+    // The cast is needed because the compiler doesn't see that `take` assigns the variable.
     const end = taken as TakeResult<T> | null
     if (end === null) throw misshapen(call, 'has no body')
     if ('error' in end) throw end.error
     return end.value
   }
 
-  /** Renews a refused token once and repeats the request with the same cursor (trap 39). */
+  /** Sends a request. If the token is refused, renews the token once and repeats the same request (trap 39). */
   async read<T>(
     call: Call,
     { query = {}, bodyLimitBytes }: RequestParts,
@@ -241,7 +248,7 @@ class Reader {
       return await once(token)
     } catch (error) {
       if (upstreamClass(error) !== 'auth') throw error
-      // For `me`, even a new token is renewed, since its refusal means bad credentials.
+      // `me` renews even a token that is new: if `me` is refused with it, the credentials are bad.
       this.#tokens.invalidate(token, call.operation === 'me')
       const renewed = await this.#tokens.get(options.signal)
       if (renewed === token) throw error

@@ -5,7 +5,7 @@ import { Http } from './http/http.ts'
 
 interface ServiceClock {
   readonly status: number
-  /** Our clock minus the service's, in ms, to within a second; null without `Date`. */
+  /** Our clock minus the service's, in ms, accurate to about a second. Null if the answer has no `Date`. */
   readonly aheadMs: number | null
 }
 
@@ -13,8 +13,10 @@ const TIMEOUTS = { connectMs: 5_000, headersMs: 10_000, overallMs: 15_000 }
 const BODY_LIMIT_BYTES = 1 << 20
 
 /**
- * Sends `GET /broker/me` without a token. Any answer shows that the service is reachable, and its time.
- * @throws UpstreamTransientError without an answer; the reason of `signal` when it aborts.
+ * Sends `GET /broker/me` without a token. Any answer shows that the service is reachable, and its `Date` shows its
+ * time.
+ * @throws UpstreamTransientError if no answer arrives.
+ * @throws the reason of `signal` when it aborts.
  */
 export async function readServiceClock(baseUrl: string, proxy: ProxySettings, clock: Clock, signal: AbortSignal): Promise<ServiceClock> {
   const http = new Http({ baseUrl, proxy, timeouts: TIMEOUTS, bodyLimitBytes: BODY_LIMIT_BYTES })

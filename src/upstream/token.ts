@@ -9,7 +9,7 @@ import { AuthRefusedError, UpstreamPermanentError, UpstreamTransientError } from
 import type { Call } from './http/operations.ts'
 import { readToken } from './wire/answers.ts'
 
-/** A client id and secret. The secret is revealed only to send it. */
+/** A client id and secret. `reveal` is called only to send the secret. */
 export interface Credential {
   readonly id: string
   readonly secret: { reveal(): string }
@@ -17,12 +17,12 @@ export interface Credential {
 
 interface TokenOptions {
   readonly account: string
-  /** One, or two during a rotation. */
+  /** One credential, or two during a rotation. */
   readonly credentials: readonly Credential[]
   readonly scope: string
-  /** Pause after every credential was refused. */
+  /** Pause after every credential was refused, in ms. */
   readonly suspendMs: number
-  /** Receives the id of each credential that got a token. */
+  /** Receives the client id of each credential that got a token. */
   readonly onToken?: ((clientId: string) => void) | undefined
 }
 
@@ -34,16 +34,17 @@ interface TokenParts {
 
 const CALL: Call = { operation: 'token', submissionId: null, withCursor: false }
 
-/** Tokens are renewed after this share of their lifetime. */
+/** A token is renewed when this share of its lifetime has passed. */
 const RENEW_AFTER = 0.8
-/** Pause after an exchange that failed, but not because of the credentials. */
+/** Pause after a failed exchange if the credentials weren't refused. */
 const FAILED_HOLD_MS = 1_000
-/** A token just renewed after a refusal isn't renewed again within this time. */
+/** After a refused token is dropped, further refusals within this time don't cause another renewal. */
 const NEW_MS = 3_000
 
 /**
- * Access tokens of one account by client credentials (traps 38 to 43). Callers share one exchange at a time. If a renewal fails, the old
- * token stays in use until refused. After every credential was refused, exchanges are suspended.
+ * Gets access tokens of one account with client credentials (traps 38 to 43). All callers share one exchange. If a
+ * renewal fails, the old token is used until the service refuses it. If every credential is refused, exchanges are
+ * suspended for `suspendMs`.
  */
 export class TokenSource {
   readonly #channel: Channel
@@ -51,12 +52,12 @@ export class TokenSource {
   readonly #clock: Clock
   readonly #parts: TokenParts
   readonly #holder = new TokenHolder<FetchedToken, TokenParts>(() => this.#mint(), RENEW_AFTER)
-  /** Why no exchange runs before `until`. */
+  /** Until this time, no exchange runs. Callers get `error`. */
   #hold: { readonly until: number; readonly error: UpstreamTransientError | AuthRefusedError } | null = null
   #newUntil = Number.NEGATIVE_INFINITY
-  /** Index of the last working credential. */
+  /** Index of the credential that worked last. */
   #working = 0
-  /** Ids of credentials with a logged refusal. */
+  /** Ids of credentials whose refusal was logged. */
   readonly #refused = new Set<string>()
 
   constructor(channel: Channel, options: TokenOptions, parts: TokenParts) {
@@ -64,14 +65,15 @@ export class TokenSource {
     this.#options = options
     this.#clock = parts.clock
     this.#parts = parts
-    // Starts counters at 0, so that monitoring sees the first increase.
+    // Starts the counters at 0. Otherwise, monitoring would miss the first increase.
     for (const outcome of ['ok', 'refused', 'failed'] as const) this.#count(outcome, 0)
   }
 
   /**
    * @returns a token to send.
-   * @throws AuthRefusedError if every credential is refused and no token is left; UpstreamTransientError if the exchange failed otherwise;
-   * the reason of `signal` when it aborts.
+   * @throws AuthRefusedError if every credential was refused and no earlier token is valid.
+   * @throws UpstreamTransientError if the exchange failed for another reason.
+   * @throws the reason of `signal` when it aborts.
    */
   async get(signal?: AbortSignal): Promise<string> {
     signal?.throwIfAborted()
@@ -85,8 +87,8 @@ export class TokenSource {
   }
 
   /**
-   * Invalidates a refused token, which is renewed once for all callers. A token that is new after a refusal is renewed only with
-   * `evenIfNew`.
+   * Drops a refused token. The next `get` renews it once for all callers. Shortly after an earlier refusal, a token is
+   * dropped only with `evenIfNew`.
    */
   invalidate(token: string, evenIfNew = false): void {
     const now = this.#clock.steady()
@@ -94,13 +96,16 @@ export class TokenSource {
     if (this.#holder.forget(token) !== null) this.#newUntil = now + NEW_MS
   }
 
-  /** Milliseconds until a token may be available after a failed exchange; 0 if the credentials were refused. */
+  /**
+   * Milliseconds until an exchange is tried again after a failure; 0 if a token is available or the credentials were
+   * refused.
+   */
   waitMs(): number {
     if (this.#holder.held !== null || this.#hold === null || this.#hold.error instanceof AuthRefusedError) return 0
     return Math.max(0, this.#hold.until - this.#clock.steady())
   }
 
-  /** Ends the suspension. */
+  /** Ends the suspension that follows refused credentials. */
   resume(): void {
     if (this.#hold?.error instanceof AuthRefusedError) this.#hold = null
   }
@@ -170,7 +175,7 @@ export class TokenSource {
   }
 }
 
-/** Failures that pause exchanges but keep a valid token. */
+/** Failures that delay the next exchange. A token that is still valid stays in use. */
 function isHeld(error: unknown): error is AuthRefusedError | UpstreamTransientError {
   return error instanceof AuthRefusedError || error instanceof UpstreamTransientError
 }

@@ -5,13 +5,13 @@ import { bodyPlace, type ClaimedDelivery, type Settlement } from '../store/inbox
 import { knownSubmissions } from '../store/mirror/submissions.ts'
 import { type Delivery, readDelivery, SELF_DELIVERY_TYPE } from '../upstream/webhook/delivery.ts'
 
-/** A delivery's observations to apply, and how to settle it. */
+/** Observations to apply for a delivery, and how to settle the delivery. */
 export interface ReadDelivery {
   readonly observations: readonly Observation[]
   readonly settlement: Settlement
-  /** Whether the delivery names no submission, so that all active submissions must be read. */
+  /** Whether the delivery names no submission. All active submissions are then read. */
   readonly sweep: boolean
-  /** Whether an event of the delivery is readable; `none` if the delivery isn't about events. */
+  /** Whether a `submission.events` delivery has a readable event; `none` for other deliveries. */
   readonly events: 'readable' | 'unreadable' | 'none'
   /** The parsed body; undefined if the body isn't JSON. */
   readonly json: unknown
@@ -20,8 +20,9 @@ export interface ReadDelivery {
 const fromWebhook = { via: 'webhook', cause: 'webhook', isFullRead: false, firstFeedRead: false } as const satisfies Origin
 
 /**
- * Turns claimed deliveries into observations. Messages that match the spec are applied. From other deliveries, complete events are applied, and
- * each named submission's feeds are read: ids under `submission_id`, else known ids anywhere in the body.
+ * Turns claimed deliveries into observations. A message that matches the specification is applied. From other
+ * deliveries, complete events are applied, and the feeds of each named submission are read. A submission is named by a
+ * `submission_id` field. Without such a field, any known submission id in the body counts.
  */
 export async function readDeliveries(db: Db, claimed: readonly ClaimedDelivery[]): Promise<ReadDelivery[]> {
   const read = claimed.map((delivery) => ({
@@ -44,7 +45,7 @@ function factsOf(delivery: ClaimedDelivery, content: Delivery, known: ReadonlySe
   const { type: kind, message } = content
   const origin: Origin = delivery.settledAt === null ? fromWebhook : { ...fromWebhook, isReplayed: true }
   const none = { observations: [], sweep: false, events: 'none' as const, json: content.json }
-  // Sent by `doctor` to check that deliveries arrive.
+  // `doctor` sends this delivery to check that deliveries arrive.
   if (kind === SELF_DELIVERY_TYPE)
     return { ...none, settlement: { delivery, state: 'done', submissionId: null, kind, error: null, isEmptied: true } }
   if (message !== null) {

@@ -11,12 +11,12 @@ import { type ClaimedDelivery, claimDeliveries, releaseLeftDeliveries, type Sett
 import { forgetUnreadableEvents, noteUnreadableEvents, requestSweep } from '../store/reads/accounts.ts'
 import { type ReadDelivery, readDeliveries } from './read-observations.ts'
 
-/** Deliveries per batch: on SQLite a transaction stays under 20 ms. */
+/** Deliveries per batch. On SQLite, this keeps a transaction under 20 ms. */
 const BATCH = { sqlite: 100, postgres: 250 } as const
-/** Batches in flight. SQLite has one writer. */
+/** Batches processed at the same time. SQLite allows one writer. */
 const CONCURRENCY = { sqlite: 1, postgres: 2 } as const
 const LEASE_MS = 60_000
-/** Poll interval of the inbox without a signal. */
+/** How often the inbox is checked if no signal arrives, in ms. */
 const POLL_MS = 1_000
 /** Attempts before a delivery is dead-lettered. The retries take at most 43 minutes. */
 const MAX_ATTEMPTS = 10
@@ -24,15 +24,20 @@ const RETRY_BASE_MS = 5_000
 const RETRY_CAP_MS = 3_600_000
 
 export interface WorkerOptions extends ServiceParts {
-  /** Receives the body of each settled delivery. */
+  /** Receives the JSON of each settled delivery, to detect API changes. */
   readonly apiChanges?: ApiChangeWatch | undefined
-  /** Pause after a batch that took `processedMs`, in ms: the receiver may share the thread with the worker. */
+  /**
+   * The receiver may share the worker's thread and needs time to answer.
+   * @param processedMs duration of the last batch.
+   * @returns how long the worker pauses now, in ms.
+   */
   readonly restMs: (processedMs: number) => number
 }
 
 /**
- * inbox -> read -> apply -> settle. The worker claims a batch under a lease, then applies and settles it in one transaction. If that fails,
- * each delivery is applied separately, so that a poisoned delivery never blocks others (trap 30).
+ * Applies deliveries from the inbox. The worker claims a batch under a lease, then applies and settles the batch in one
+ * transaction. If the transaction fails, each delivery is applied separately: a bad delivery doesn't block the others
+ * (trap 30).
  */
 export class Worker implements Service {
   readonly name = 'worker'
@@ -71,12 +76,15 @@ export class Worker implements Service {
     if (failure !== undefined) throw failure
   }
 
-  /** A batch claimed before a slot is free only uses up its lease. */
+  /** Waits until another batch can start. A batch claimed earlier would only use up its lease. */
   async #waitForSlot(): Promise<void> {
     while (this.#queue.pending >= this.#queue.concurrency) await once(this.#queue, 'next')
   }
 
-  /** Applies a batch and reschedules failed deliveries. Does nothing if the lease was lost. @throws database errors. */
+  /**
+   * Applies a batch and reschedules failed deliveries. If the lease was lost, only logs a warning.
+   * @throws database errors.
+   */
   async #work(batch: readonly ClaimedDelivery[]): Promise<void> {
     try {
       await this.#applyOrReschedule(batch)
@@ -90,7 +98,7 @@ export class Worker implements Service {
     try {
       await this.#apply(batch)
     } catch (error) {
-      // A lost lease or a database failure isn't the deliveries' fault.
+      // No delivery caused a lost lease or a database failure, so none is rescheduled.
       if (error instanceof LeaseLostError || error instanceof TransientError || error instanceof FatalError) throw error
       const [delivery] = batch
       if (batch.length === 1 && delivery) await this.#reschedule(delivery, error)
@@ -119,7 +127,10 @@ export class Worker implements Service {
     this.#report(settlements)
   }
 
-  /** Records for each account whether events were readable. Requests a sweep if a delivery names no submission. */
+  /**
+   * Records for each account whether its events were readable. If a delivery names no submission, requests a read of
+   * all active submissions.
+   */
   async #recordGaps(tx: Tx, read: readonly ReadDelivery[]): Promise<void> {
     const accounts = (items: readonly ReadDelivery[]) => [...new Set(items.map((item) => item.settlement.delivery.account))].sort()
     const unreadable = accounts(read.filter(({ events }) => events === 'unreadable'))
@@ -129,7 +140,10 @@ export class Worker implements Service {
     for (const account of accounts(read.filter((item) => item.sweep))) await requestSweep(tx, account)
   }
 
-  /** Reschedules a failed delivery. After the last attempt, the delivery is dead-lettered and can be replayed. */
+  /**
+   * Schedules another attempt for a failed delivery. After the last attempt, the delivery is dead-lettered. An operator
+   * can replay it.
+   */
   async #reschedule(delivery: ClaimedDelivery, error: unknown): Promise<void> {
     const dead = delivery.attempts + 1 >= MAX_ATTEMPTS
     const retryInMs = backoffMs(this.#o.clock, delivery.attempts, RETRY_BASE_MS, RETRY_CAP_MS)

@@ -2,13 +2,19 @@ import type { Wire } from '../http/wire.ts'
 
 /** Provides access tokens for one client. */
 export interface Auth {
-  /** @returns a valid token, the same for concurrent calls. @throws ServiceError if the service rejects the grant, LoginNeeded. */
+  /**
+   * @returns a valid token. Concurrent calls get the same token.
+   * @throws ServiceError if the service rejects the grant; LoginNeeded if a user must log in.
+   */
   token(wire: Wire, signal?: AbortSignal): Promise<string>
-  /** Records that the service rejected a token. @returns whether to retry with another token. */
+  /**
+   * Called when the service rejected a token.
+   * @returns whether to retry the request with another token.
+   */
   refused(token: string): boolean
 }
 
-/** A token that your code manages. */
+/** Uses a token that your code manages. The client never renews it. */
 export function bearer(text: string): Auth {
   return { token: () => Promise.resolve(text), refused: () => false }
 }

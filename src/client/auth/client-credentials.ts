@@ -4,15 +4,18 @@ import type { Auth } from './auth.ts'
 import { exchange, fetched } from './token-endpoint.ts'
 
 export interface ClientCredentials {
-  /** `bac_…` */
+  /** Begins with `bac_`. */
   readonly clientId: string
-  /** `bas_…` */
+  /** Begins with `bas_`. */
   readonly clientSecret: string
-  /** Scopes, separated by spaces. Default: all scopes of the key. */
+  /** Scopes, separated by spaces. Without them, the token gets all scopes of the key. */
   readonly scope?: string
 }
 
-/** Exchanges a machine credential for a shared token. Renewal repeats the exchange, without refresh tokens (traps 39, 40). */
+/**
+ * Exchanges a machine credential for a token, which concurrent calls share. Renewal repeats the exchange, because this
+ * grant has no refresh tokens (traps 39, 40).
+ */
 export function clientCredentials({ clientId, clientSecret, scope }: ClientCredentials): Auth {
   const form = { grant_type: 'client_credentials', client_id: clientId, client_secret: clientSecret, scope }
   const holder = new TokenHolder(async (wire: Wire) => fetched(await exchange(wire, form), wire))
@@ -21,7 +24,7 @@ export function clientCredentials({ clientId, clientSecret, scope }: ClientCrede
       try {
         return (await holder.get(wire)).token
       } catch (error) {
-        // Renewal is early, so the old token is used until the service rejects it.
+        // The renewal failed, but it was early. The old token is used until the service rejects it.
         if (holder.held === null) throw error
         return holder.held.token
       }

@@ -11,11 +11,11 @@ const EXPIRES_S = 600
 export interface DeviceLogin extends Login {
   readonly clientId: string
   readonly scope?: string
-  /** Shows the user the address and the code to enter. */
+  /** Shows the user the address to open and the code to enter. */
   prompt(device: DeviceAuthorization): void | Promise<void>
 }
 
-/** RFC 8628: the user approves with a code in any browser, while the client polls. */
+/** Logs a user in with a code that the user approves in any browser, while the client polls (RFC 8628). */
 export function deviceLogin(options: DeviceLogin): Auth {
   return afterLogin(options, options.clientId, (wire, signal) => approved(wire, options, signal))
 }
@@ -35,7 +35,7 @@ async function approved(wire: Wire, { clientId, scope, prompt }: DeviceLogin, si
       if (code === 'access_denied') throw new LoginNeeded('The device was not approved. Log in again.')
       if (code === 'expired_token') break
       if (code === 'authorization_pending') continue
-      // The code stays valid, so failed polls only lengthen the interval (RFC 8628, 3.5).
+      // The code stays valid after an error, so polling continues at a longer interval (RFC 8628, 3.5).
       if (code !== 'slow_down' && !mayPassLater(error)) throw error
       everyS = Math.max(everyS + INTERVAL_S, retryAfterS ?? 0)
     }

@@ -4,12 +4,12 @@ import type { Auth } from './auth.ts'
 import type { Granted } from './token-endpoint.ts'
 import { remembered, type TokensOptions, tokens } from './tokens.ts'
 
-/** `tokens` stores the login's tokens. Default: in memory. */
+/** `tokens` loads and stores the tokens of the login. By default, they are kept in memory. */
 export interface Login {
   readonly tokens?: Pick<TokensOptions, 'load' | 'store'>
 }
 
-/** Logs in if no tokens are stored, and again after the grant has expired. */
+/** Logs a user in if no tokens are stored, and again after the grant has expired. */
 export function afterLogin(
   { tokens: kept }: Login,
   clientId: string | (() => string),
@@ -26,7 +26,7 @@ export function afterLogin(
     hasEnded = false
     return kept ? tokens({ ...kept, clientId: idOf() }) : remembered(first, idOf())
   }
-  /** @returns the grant. Concurrent calls share one login. */
+  /** @returns the grant, after a login if needed. Concurrent calls share one login. */
   const granted = async (wire: Wire, signal?: AbortSignal): Promise<Auth> => {
     if (grant !== null) return grant
     pending ??= begin(wire, signal).finally(() => {

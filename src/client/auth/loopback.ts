@@ -7,9 +7,12 @@ import { afterLogin, type Login } from './login.ts'
 import { exchange, type Granted, postJson } from './token-endpoint.ts'
 
 export interface LoopbackLogin extends Login {
-  /** A client registered for `http://127.0.0.1/callback` with any port. Default: the client registers itself (RFC 7591). */
+  /**
+   * Id of a client that is registered for `http://127.0.0.1/callback` with any port. Without an id, the client
+   * registers itself (RFC 7591).
+   */
   readonly clientId?: string
-  /** Name for the registration. */
+  /** Name that the client registers itself with. */
   readonly clientName?: string
   readonly scope?: string
   /** Opens the address in the user's browser. */
@@ -20,7 +23,10 @@ export interface LoopbackLogin extends Login {
 
 const WAIT_MS = 300_000
 
-/** RFC 8252: a browser login with PKCE that returns to a local port. Requires `node:http`. */
+/**
+ * Logs a user in at this machine's browser, with PKCE (RFC 8252). The browser then returns to a local port. Requires
+ * `node:http`.
+ */
 export function loopbackLogin(options: LoopbackLogin): Auth {
   let clientId = options.clientId ?? ''
   return afterLogin(
@@ -73,14 +79,14 @@ async function granted(wire: Wire, { scope, open }: LoopbackLogin, attempt: Atte
   const form = { grant_type: 'authorization_code', code, code_verifier: verifier, redirect_uri: redirect.uri, client_id: clientId }
   return await exchange(wire, form, signal).catch((error: unknown) => {
     signal?.throwIfAborted()
-    // A code works once, and it may be used up.
+    // A code works only once, and the failed request may have used it.
     throw new LoginNeeded(`The login failed (${(error as Error).message}). Log in again.`)
   })
 }
 
 interface Redirect {
   readonly uri: string
-  /** Parameters of the redirect. */
+  /** Query parameters with which the browser returned. */
   readonly answer: Promise<URLSearchParams>
   close(): Promise<unknown>
 }
@@ -88,14 +94,14 @@ interface Redirect {
 async function listen(state: string, waitMs: number, signal?: AbortSignal): Promise<Redirect> {
   const { createServer } = await import('node:http')
   const { promise, resolve, reject } = Promise.withResolvers<URLSearchParams>()
-  // Avoids an unhandled rejection after a failed login.
+  // Node would end the process if `promise` rejected without a handler.
   promise.catch(() => undefined)
   const server = createServer((request, response) => {
     const url = new URL(request.url ?? '/', 'http://127.0.0.1')
     if (url.pathname !== '/callback') return response.writeHead(404).end()
     const say = (status: number, sentence: string) =>
       response.writeHead(status, { 'content-type': 'text/plain; charset=utf-8', connection: 'close' }).end(sentence)
-    // Any page may call this address, but only the redirect of this login has its state.
+    // Any web page may call this address. Only the redirect of this login knows `state`.
     if (url.searchParams.get('state') !== state) return say(400, 'This redirect belongs to another login.')
     const isGranted = url.searchParams.has('code')
     say(200, isGranted ? 'You are logged in. You can close this page.' : 'The login was rejected. You can close this page.')

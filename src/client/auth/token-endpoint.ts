@@ -6,10 +6,13 @@ import { type Reads, readBody } from '../http/reading.ts'
 import { bodyText, errorAnswer, sendOnce, type Wire } from '../http/wire.ts'
 import { type Metadata, metadataSchema, type Token, tokenSchema } from '../schemas/oauth.ts'
 
-/** Renewal comes this long before expiry, but at most half of the lifetime. */
+/** Tokens are renewed this many seconds before they expire, but not before half of their lifetime. */
 const EARLY_S = 300
 
-/** Posts a form below the base URL (traps 41, 42). @throws ServiceError, Unreachable, UnexpectedAnswer. */
+/**
+ * Posts a form to a path below the base URL (traps 41, 42).
+ * @throws ServiceError, Unreachable, UnexpectedAnswer.
+ */
 export async function postForm<T>(
   wire: Wire,
   path: string,
@@ -22,13 +25,19 @@ export async function postForm<T>(
   return await ask(wire, path, { method: 'POST', headers, body: new URLSearchParams(given).toString() }, schema, signal)
 }
 
-/** Posts JSON without a token. */
+/**
+ * Posts JSON without a token.
+ * @throws as `postForm`.
+ */
 export async function postJson<T>(wire: Wire, path: string, json: unknown, schema: Reads<T>, signal?: AbortSignal): Promise<T> {
   const headers = { 'content-type': 'application/json', accept: 'application/json' }
   return await ask(wire, path, { method: 'POST', headers, body: JSON.stringify(json) }, schema, signal)
 }
 
-/** @returns the metadata of the authorization server, which requires no token. @throws as `postForm`. */
+/**
+ * @returns the metadata of the authorization server. The request needs no token.
+ * @throws as `postForm`.
+ */
 export function metadata(wire: Wire): Promise<Metadata> {
   const init = { method: 'GET', headers: { accept: 'application/json' } }
   return ask(wire, '/oauth/.well-known/oauth-authorization-server', init, metadataSchema)
@@ -44,16 +53,19 @@ async function ask<T>(wire: Wire, path: string, init: RequestInit, schema: Reads
 export interface Granted {
   readonly accessToken: string
   readonly refreshToken: string | null
-  /** Milliseconds since the epoch. */
+  /** When to renew the access token, in ms since the epoch. */
   readonly renewAtMs: number
 }
 
-/** @returns the access token in the form of a `TokenHolder`. */
+/** @returns the tokens in the form that `TokenHolder` expects. */
 export function fetched({ accessToken, refreshToken, renewAtMs }: Granted, { clock }: Wire): FetchedToken & Pick<Granted, 'refreshToken'> {
   return { token: accessToken, refreshToken, expiresInSeconds: (renewAtMs - clock.now()) / 1000 }
 }
 
-/** @throws as `postForm`. */
+/**
+ * Requests tokens from the token endpoint.
+ * @throws as `postForm`.
+ */
 export async function exchange(wire: Wire, form: Readonly<Record<string, string | undefined>>, signal?: AbortSignal): Promise<Granted> {
   return granted(await postForm(wire, '/oauth/token', form, tokenSchema, signal), wire.clock.now())
 }

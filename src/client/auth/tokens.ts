@@ -4,27 +4,28 @@ import type { Wire } from '../http/wire.ts'
 import type { Auth } from './auth.ts'
 import { exchange, fetched, type Granted } from './token-endpoint.ts'
 
-/** A user's grant. Store it as a secret. */
+/** A user's tokens. Store them as secrets. */
 export interface StoredTokens extends Granted {
-  /** Set if the client registered itself. */
+  /** The client that the tokens belong to. Default: `clientId` of `TokensOptions`. */
   readonly clientId?: string
 }
 
 export interface TokensOptions {
   load(): Promise<StoredTokens | null>
-  /** Must store the tokens durably before it resolves. The client uses them only after that. */
+  /** Stores the tokens. Must resolve only after they are durable, because the client then begins to use them. */
   store(tokens: StoredTokens): Promise<void>
   readonly clientId: string
 }
 
 /**
- * A user's stored tokens. Refresh tokens rotate on every use, so a new pair is stored before it is used. A crash before the end of `store`
- * loses the new pair. The next process tries the old pair, and throws LoginNeeded if the service rejects it.
+ * Uses a user's stored tokens. A refresh token works once: each renewal returns a new pair, which is stored before it
+ * is used. If the process crashes before `store` ends, the new pair is lost. The next process tries the old pair, and
+ * throws LoginNeeded if the service rejects it.
  */
 export function tokens({ load, store, clientId }: TokensOptions): Auth {
-  /** A new pair that could not be stored yet. */
+  /** A new pair of tokens that could not be stored yet. */
   let unstored: StoredTokens | null = null
-  /** An access token that the service rejected before its expiry. */
+  /** An access token that the service rejected before it expired. */
   let refused: string | null = null
   const keep = async (next: StoredTokens): Promise<StoredTokens> => {
     unstored = next
@@ -45,17 +46,17 @@ export function tokens({ load, store, clientId }: TokensOptions): Auth {
     try {
       return await renew(wire, known)
     } catch (error) {
-      // A refresh token works once: another process may have used it and stored a new pair.
+      // A refresh token works once. Another process may have used it and stored a new pair.
       const newer = error instanceof LoginNeeded ? await load() : null
       if (newer !== null && newer.refreshToken !== known.refreshToken) return await current(wire, newer)
-      // Renewal is early, so the old token is used until the service rejects it.
+      // The renewal was early, so the old token is used until the service rejects it.
       if (known.accessToken === refused || known.refreshToken === null || !(error instanceof LoginNeeded || mayPassLater(error)))
         throw error
       return known
     }
   }
   const holder = new TokenHolder(async (wire: Wire) => {
-    // Another process may have stored newer tokens.
+    // Loads the tokens again, because another process may have stored newer ones.
     const known = unstored === null ? await load() : await keep(unstored)
     if (known === null) throw new LoginNeeded('No tokens are stored. Log in.')
     return fetched(await current(wire, known), wire)
@@ -74,7 +75,7 @@ function isFinal(error: unknown): boolean {
   return error instanceof ServiceError && error.code === 'invalid_grant'
 }
 
-/** Keeps a grant in memory. */
+/** Keeps a user's tokens in memory. */
 export function remembered(first: Granted, clientId: string): Auth {
   let kept: StoredTokens = first
   return tokens({

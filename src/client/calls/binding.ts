@@ -4,12 +4,15 @@ import { type BindRequest, bindRequestCreateSchema, bindRequestSchema } from '..
 import type { BindRequestBody } from './bodies.ts'
 import { type Attribution, bodyOf, type FileContent, type FileToSend, fileOf, formOf } from './writing.ts'
 
-/** "Binding" of the specification. */
+/** Calls of the section "Binding" of the specification. */
 export interface Binding {
-  /** Creates a draft. Idempotent per carrier lane. @throws AssumptionsUnconfirmed with the stored draft, NotBindable, ValidationError. */
+  /**
+   * Creates a draft bind request. Idempotent for each carrier lane.
+   * @throws AssumptionsUnconfirmed with the stored draft, NotBindable, ValidationError.
+   */
   create(submissionId: string, body: BindRequestBody): Promise<BindRequest>
   get(submissionId: string, bindRequestId: string): Promise<BindRequest>
-  /** Adds a file to a contingency while the request is `drafted`. */
+  /** Adds a file to a contingency. Possible only while the bind request is `drafted`. */
   upload(
     submissionId: string,
     bindRequestId: string,

@@ -4,10 +4,12 @@ import type { checkpointSchema, quoteProductsSchema } from '../schemas/checkpoin
 import type { submissionCreateSchema } from '../schemas/submission-create.ts'
 import type { threadPostSchema } from '../schemas/thread.ts'
 
-/** Request bodies with the specification's field names. `producer_email` defaults to the client's. */
+/**
+ * Request bodies with the field names of the specification. If `producer_email` is missing, the client's value is sent.
+ */
 export type CreateBody = z.input<typeof submissionCreateSchema>
 export type PostBody = z.input<typeof threadPostSchema>
-/** `form_keys` limits the set of forms. Required forms are always included. */
+/** `form_keys` selects the forms. Required forms are always included. */
 export interface FormFillBody {
   readonly form_keys?: readonly string[]
   readonly producer_email?: string

@@ -5,11 +5,14 @@ import { downloadPathOf, pathOf } from '../http/paths.ts'
 export interface Download {
   readonly stream: ReadableStream<Uint8Array<ArrayBuffer>>
   readonly contentType: string | null
-  /** Null if the service sends no length. */
+  /** Size in bytes; null if the service sends no length. */
   readonly sizeBytes: number | null
 }
 
-/** @param path relative to the base URL. */
+/**
+ * Downloads a document.
+ * @param path path relative to the base URL.
+ */
 export async function download(channel: Channel, path: string): Promise<Download> {
   const answer = await channel.send({
     method: 'GET',
@@ -18,7 +21,7 @@ export async function download(channel: Channel, path: string): Promise<Download
     retry: 'idempotent',
   })
   if (answer.body === null) throw new UnexpectedAnswer(`${path} was answered ${answer.status} without a body`)
-  // A compressed body's length differs from the document's.
+  // The length of a compressed body isn't the length of the document.
   const size = answer.headers.has('content-encoding') ? Number.NaN : Number(answer.headers.get('content-length') ?? Number.NaN)
   return { stream: answer.body, contentType: answer.headers.get('content-type'), sizeBytes: Number.isNaN(size) ? null : size }
 }

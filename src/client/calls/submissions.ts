@@ -36,15 +36,18 @@ import type { CheckpointCommand, CreateBody, FormFillBody, PostBody, QuoteProduc
 import { type Attribution, bodyOf, type FileContent, type FileToSend, fileOf, formOf, isFile } from './writing.ts'
 
 export interface PageOptions {
-  /** Cursor. Default: the beginning of the feed. */
+  /** Cursor to read after. Default: the beginning of the feed. */
   readonly since?: string
   readonly limit?: number
 }
 
-/** "Submissions and marketing" and "Application workspace" of the specification. */
+/** Calls of the sections "Submissions and marketing" and "Application workspace" of the specification. */
 export interface Submissions {
   create(body: CreateBody): Promise<CreatedSubmission>
-  /** The specification names only `producer_email`. `fileField` names the field of `files` (default: `files`). `fields`: further fields. */
+  /**
+   * Creates a submission from texts and files. The specification shows only one field, `producer_email`. `fileField` is
+   * the field name for `files`; default: `files`. `fields` are further fields of the form.
+   */
   intake(
     given: Attribution & {
       readonly text?: string
@@ -53,18 +56,21 @@ export interface Submissions {
       readonly fields?: Readonly<Record<string, string | FileToSend | FileContent>>
     },
   ): Promise<CreatedSubmission>
-  /** Releases a held submission. */
+  /** Releases a submission that is held. */
   finalize(id: string, options?: Attribution): Promise<FinalizeAnswer>
   requirements(id: string): Promise<RequirementsView>
   outstanding(id: string): Promise<Outstanding>
   answer(id: string, answers: Answers['answers'], options?: Attribution): Promise<AnswersResult>
   events(id: string, options?: PageOptions): Promise<EventsPage>
   thread(id: string, options?: PageOptions): Promise<ThreadPage>
-  /** Iterates over all events after `since`, without duplicates, until a null cursor. */
+  /** Iterates over all events after `since`, without duplicates, until the service returns a null cursor. */
   allEvents(id: string, options?: PageOptions): Feed<MarketEvent>
-  /** Iterates over all messages after `since`, without duplicates, until a null cursor. */
+  /** Iterates over all messages after `since`, without duplicates, until the service returns a null cursor. */
   allMessages(id: string, options?: PageOptions): Feed<ThreadMessage>
-  /** Replies in the thread. Retries reuse the key, so the reply is recorded once. Default key: a random uuid. */
+  /**
+   * Replies in the thread. Retries send the same idempotency key, so the reply is recorded once. Default key: a random
+   * uuid.
+   */
   post(id: string, body: PostBody, options?: { readonly idempotencyKey?: string }): Promise<ThreadPostAnswer>
   upload(
     id: string,
@@ -73,9 +79,9 @@ export interface Submissions {
   formFill(id: string, body?: FormFillBody, options?: Attribution): Promise<FormFillSession>
   quoteSessions(id: string): Promise<QuoteSessions>
   workspace(id: string): Promise<Workspace>
-  /** Idempotent per `operation_id`. Repeated while the application is busy. */
+  /** Sends a command for an application. Idempotent for each `operation_id`. Retried while the application is busy. */
   checkpoint(id: string, applicationId: string, command: CheckpointCommand): Promise<CheckpointReceipt>
-  /** Portal sessions only. */
+  /** Selects quote products. Requires a portal session. */
   quoteProducts(id: string, body: QuoteProductsBody): Promise<Record<string, unknown>>
 }
 
@@ -86,7 +92,7 @@ export function submissionCalls(channel: Channel, producerEmail: string | undefi
 type Creating = Pick<Submissions, 'create' | 'intake' | 'finalize'>
 
 function creating(channel: Channel, producerEmail: string | undefined): Creating {
-  // The specification doesn't show the name of the id field.
+  // Sets `submission_id`. The specification doesn't show which field of the answer contains the id.
   const created = async (path: string, sent: Pick<Call, 'json' | 'form'>): Promise<CreatedSubmission> => {
     const answer = await channel.ask({ method: 'POST', path, ...sent, retry: 'at-most-once' }, createdSubmissionSchema)
     const submission_id = answer.submission_id ?? answer.id
@@ -105,7 +111,7 @@ function creating(channel: Channel, producerEmail: string | undefined): Creating
       const form = formOf({ producer_email: named, text, ...texts }, read)
       return await created('/broker/intake', { form })
     },
-    // Specified without a body, but machine credentials must name `producer_email`.
+    // The specification shows no body here, but machine credentials must send `producer_email`.
     finalize: (id, { producerEmail: named = producerEmail } = {}) => {
       const call = { method: 'POST', path: pathOf`/broker/submissions/${id}/finalize`, retry: 'at-most-once' } as const
       const json = named === undefined ? undefined : { producer_email: named }
@@ -190,7 +196,7 @@ function writing(channel: Channel, producerEmail: string | undefined): Writing {
   }
 }
 
-/** @throws RangeError for a key that is no valid header value or too long. */
+/** @throws RangeError if the key is longer than 128 characters or isn't a valid header value. */
 function checkedKey(key: string): string {
   if (key.length <= 128 && /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/.test(key)) return key
   throw new RangeError('idempotencyKey must be 1 to 128 ASCII characters without leading or trailing blanks.')

@@ -5,24 +5,27 @@ export type FileContent = Blob | Uint8Array<ArrayBuffer> | ReadableStream<Uint8A
 
 export interface FileToSend {
   readonly content: FileContent
-  /** Default: `document.pdf`. */
+  /** File name. Default: the name of a File, or `document.pdf`. */
   readonly name?: string
-  /** Default: the type of a Blob, or `application/pdf`. */
+  /** Media type. Default: the type of a Blob, or `application/pdf`. */
   readonly contentType?: string
 }
 
-/** `producerEmail`: portal user for this write. Default: the client's. */
+/** `producerEmail` is the portal user to whom this write is attributed. Default: the client's `producerEmail`. */
 export interface Attribution {
   readonly producerEmail?: string
 }
 
-/** @returns the body with the client's `producer_email`, unless it sets one. */
+/** @returns the body with the given `producer_email`. If the body already has this field, its value stays. */
 export function attributed<T>(body: T, producerEmail: string | undefined): T {
   if (producerEmail === undefined || !isObject(body) || body['producer_email'] !== undefined) return body
   return { ...body, producer_email: producerEmail }
 }
 
-/** @returns the `attributed` body. @throws RangeError for a body that the specification doesn't allow. */
+/**
+ * @returns the body with `producer_email` (see `attributed`).
+ * @throws RangeError if the specification doesn't allow the body.
+ */
 export function bodyOf<T>(schema: Reads<unknown>, body: T, producerEmail: string | undefined): T {
   const sent = attributed(body, producerEmail)
   const read = schema.safeParse(sent)
@@ -30,7 +33,7 @@ export function bodyOf<T>(schema: Reads<unknown>, body: T, producerEmail: string
   return sent
 }
 
-/** Buffers a file, so that retries can send it. */
+/** Reads a file into memory, so that retries can send it again. */
 export async function fileOf(file: FileToSend | FileContent): Promise<{ readonly blob: Blob; readonly name: string }> {
   const given = isToSend(file) ? file : { content: file }
   const { content } = given
@@ -47,7 +50,7 @@ function isToSend(file: FileToSend | FileContent): file is FileToSend {
   return 'content' in file
 }
 
-/** @returns a function that builds the form for each attempt, without undefined fields. */
+/** @returns a function that builds a new form for each attempt. Undefined fields are left out. */
 export function formOf(
   fields: Readonly<Record<string, string | undefined>>,
   files: readonly { readonly field: string; readonly blob: Blob; readonly name: string }[],

@@ -5,25 +5,27 @@ import { type Reads, readBody } from './reading.ts'
 import { backoffMs, LONGEST_WAIT_S, type Retry } from './retry.ts'
 import { bodyText, errorAnswer, sendOnce, type Wire } from './wire.ts'
 
-/** `idempotent`: retried after each temporary failure. `at-most-once`: retried only if surely not sent. */
+/**
+ * `idempotent`: retried after each temporary failure. `at-most-once`: retried only if the request surely had no effect.
+ */
 type RetryMode = 'idempotent' | 'at-most-once'
 
 export interface Call {
   readonly method: string
-  /** Relative to the base URL. */
+  /** Path relative to the base URL. */
   readonly path: string
   readonly query?: Readonly<Record<string, string | number | undefined>> | undefined
   readonly json?: unknown
-  /** Called for each attempt, because a form can be sent only once. */
+  /** Builds the form. Called for each attempt, because a form can be sent only once. */
   readonly form?: () => FormData
   readonly headers?: Readonly<Record<string, string>>
   readonly retry: RetryMode
-  /** Whether a 409 means NotBindable. */
+  /** Whether a 409 with an unknown code becomes NotBindable. */
   readonly isBind?: boolean
   readonly signal?: AbortSignal | undefined
 }
 
-/** Sends calls with a token and retries. */
+/** Sends calls with an access token, and retries them. */
 export class Channel {
   readonly wire: Wire
   readonly #auth: Auth
@@ -35,14 +37,17 @@ export class Channel {
     this.#retry = retry
   }
 
-  /** @throws ServiceError, Unreachable; UnexpectedAnswer for an answer without required fields. */
+  /**
+   * Sends a call and reads its answer.
+   * @throws ServiceError, Unreachable; UnexpectedAnswer if required fields are missing.
+   */
   async ask<T>(call: Call, schema: Reads<T>): Promise<T> {
     const what = `${call.method} ${call.path}`
     const answer = await this.send(call)
     return readBody(schema, what, answer.status, await this.#bodyOf(call, what, answer))
   }
 
-  /** @returns the successful answer, its body unread. */
+  /** @returns the successful answer. Its body is not read yet. */
   async send(call: Call): Promise<Response> {
     const what = `${call.method} ${call.path}`
     let isRenewed = false
@@ -64,7 +69,7 @@ export class Channel {
     }
   }
 
-  /** Token requests are retried for every kind of call, because nothing was sent yet. */
+  /** Gets a token. Retried for every kind of call, because the call itself is not sent yet. */
   async #token(what: string, signal?: AbortSignal): Promise<string> {
     for (let attempt = 1; ; ) {
       try {
@@ -75,7 +80,10 @@ export class Channel {
     }
   }
 
-  /** Waits for a retry. @throws `error` if none follows. */
+  /**
+   * Waits before the next attempt.
+   * @throws `error` if there is no further attempt.
+   */
   async #pauseAfter(error: unknown, attempt: number, signal?: AbortSignal): Promise<void> {
     const afterS = error instanceof ServiceError ? error.retryAfterS : null
     if (!mayPassLater(error) || attempt >= this.#retry.tries || (afterS ?? 0) > LONGEST_WAIT_S) throw error
@@ -99,7 +107,7 @@ export class Channel {
     return await sendOnce(this.wire, what, urlOf(this.wire.baseUrl, path, query), init, call.signal)
   }
 
-  /** Retries an idempotent call if the body breaks off. */
+  /** Reads the body. If the body of an idempotent call breaks off, sends the call again. */
   async #bodyOf(call: Call, what: string, answer: Response): Promise<string> {
     try {
       return await bodyText(this.wire, what, answer)

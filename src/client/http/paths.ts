@@ -1,7 +1,10 @@
 import { isReservedPath, urlUnder } from '../../base/service-http.ts'
 import { parseUuid } from '../../model/uuid.ts'
 
-/** @returns a path with its uuids in lower case (trap 78). @throws RangeError for an id that is no uuid. */
+/**
+ * @returns a path with its uuids in lower case (trap 78).
+ * @throws RangeError if an id isn't a uuid.
+ */
 export function pathOf(parts: TemplateStringsArray, ...ids: readonly string[]): string {
   return parts.reduce((path, part, index) => path + uuidOf(ids[index - 1] ?? '') + part)
 }
@@ -12,7 +15,7 @@ function uuidOf(text: string): string {
   return id
 }
 
-/** @throws RangeError for a base URL to which no path can be appended. */
+/** @throws RangeError if no path can be appended to the base URL. */
 export function checkBaseUrl(baseUrl: string): void {
   const url = URL.canParse(baseUrl) ? new URL(baseUrl) : null
   if (url !== null && /^https?:$/.test(url.protocol) && url.search === '' && url.hash === '') return
@@ -27,8 +30,9 @@ export function checkBaseUrl(baseUrl: string): void {
 type Query = Readonly<Record<string, string | number | undefined>>
 
 /**
- * @param path begins with a slash, is appended to the base URL with its path (trap 76), and may have a query.
- * @throws RangeError for a path to another address, because the token must not leave the service (trap 45).
+ * @returns the URL of a path below the base URL.
+ * @param path begins with a slash and may have a query. The path of the base URL is kept before it (trap 76).
+ * @throws RangeError if the path leads to another address, because the token must not leave the service (trap 45).
  */
 export function urlOf(baseUrl: string, path: string, query: Query = {}): string {
   const [plain = '', ...own] = path.split('?')
@@ -38,7 +42,10 @@ export function urlOf(baseUrl: string, path: string, query: Query = {}): string 
   return url.href
 }
 
-/** @returns a `download_path` for `urlOf`. @throws RangeError for an OAuth path or one with a daily limit (traps 44, 55). */
+/**
+ * @returns a `download_path` in the form that `urlOf` accepts.
+ * @throws RangeError for paths of OAuth and paths with a daily limit (traps 44, 55).
+ */
 export function downloadPathOf(path: string): string {
   if (isReservedPath(path)) throw new RangeError(`Not a document path: ${JSON.stringify(path.slice(0, 80))}`)
   return path.startsWith('/') ? path : `/${path}`

@@ -9,7 +9,8 @@ export interface Reads<T> {
 
 /**
  * Reads the body of a successful answer. An unexpected null counts as a missing field.
- * @param what the request, for messages. @throws UnexpectedAnswer for a body without required fields.
+ * @param what name of the request in messages.
+ * @throws UnexpectedAnswer if required fields are missing.
  */
 export function readBody<T>(schema: Reads<T>, what: string, status: number, text: string): T {
   const body = parsed(text)
@@ -20,7 +21,7 @@ export function readBody<T>(schema: Reads<T>, what: string, status: number, text
   throw new UnexpectedAnswer(`${what} was answered ${status} with a body that violates the specification: ${inShort(read.error)}`)
 }
 
-/** @returns the problems of a value in one line. */
+/** @returns the problems of a value as one line. */
 export function inShort(error: Error): string {
   const problems = issuesOf(error).map(({ path, message }) => (path.length > 0 ? `${path.join('.')}: ${message}` : message))
   return (problems.length > 0 ? problems.join('; ') : error.message).replace(/\s+/g, ' ').slice(0, 300)
@@ -36,7 +37,7 @@ function issuesOf(error: Error): Issue[] {
   return issues.map(({ path, message }) => ({ path: Array.isArray(path) ? path : [], message: String(message) }))
 }
 
-/** @returns a copy that omits a null at the given path. */
+/** @returns a copy of the value. A null at the given path is removed. */
 function withoutNull(value: unknown, [key, ...rest]: readonly PropertyKey[]): unknown {
   if (Array.isArray(value)) return value.map((item, index) => (index === key ? withoutNull(item, rest) : item))
   if (!isObject(value) || typeof key !== 'string') return value

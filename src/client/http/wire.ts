@@ -11,28 +11,29 @@ export interface Wire {
   readonly baseUrl: string
   readonly fetch: Fetch
   readonly clock: ClientClock
-  /** Time limit for the start of an answer, and for its body, in ms. */
+  /** Time limit in ms for the start of an answer, and again for its body. */
   readonly timeoutMs: number
 }
 
-/** Limit in bytes, except for documents. */
+/** Maximum size of an answer in bytes. Documents have no limit. */
 const LARGEST_BODY = 64 * 1024 * 1024
 
-/** Error codes of requests that were surely not sent. */
+/** Error codes which mean that the request was surely not sent. */
 const NOT_SENT = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'UND_ERR_CONNECT_TIMEOUT'])
 
-/** Error message of Node's fetch for blocked ports such as 6000. */
+/** Error message of Node's `fetch` for ports that it blocks, such as 6000. */
 const BLOCKED = 'bad port'
 
 /**
- * Sends one request without following redirects (trap 45).
- * @param what name of the request in messages. @throws Unreachable; the reason of `signal` if it aborts.
+ * Sends one request. Doesn't follow redirects (trap 45).
+ * @param what name of the request in messages.
+ * @throws Unreachable; the reason of `signal` if it aborts.
  */
 export async function sendOnce(wire: Wire, what: string, url: string, init: RequestInit, signal?: AbortSignal): Promise<Response> {
   const late = new AbortController()
   const timer = setTimeout(() => late.abort(new Error(`no answer within ${wire.timeoutMs} ms`)), wire.timeoutMs)
   const signals = signal ? AbortSignal.any([signal, late.signal]) : late.signal
-  // A browser's fetch can't be called as a method.
+  // In a browser, `wire.fetch()` would fail, because `fetch` must not be called as a method.
   const { fetch } = wire
   try {
     return await fetch(url, { ...init, redirect: 'manual', signal: signals })
@@ -50,7 +51,10 @@ function isUnsent(error: unknown): boolean {
   return causes.length > 0 && causes.every((each) => isObject(each) && (NOT_SENT.has(String(each['code'])) || each['message'] === BLOCKED))
 }
 
-/** @throws Unreachable if the body breaks off, takes longer than `timeoutMs`, or is too large. */
+/**
+ * Reads the body of an answer as text.
+ * @throws Unreachable if the body breaks off, takes longer than `timeoutMs`, or is too large.
+ */
 export async function bodyText(wire: Wire, what: string, answer: Response): Promise<string> {
   if (answer.body === null) return ''
   const reader = answer.body.getReader()
@@ -78,7 +82,7 @@ export async function bodyText(wire: Wire, what: string, answer: Response): Prom
   }
 }
 
-/** @returns the parsed JSON, or the text itself (trap 52). */
+/** @returns the parsed JSON, or the text itself if it isn't JSON (trap 52). */
 export function parsed(text: string): unknown {
   try {
     return JSON.parse(text)
@@ -87,7 +91,7 @@ export function parsed(text: string): unknown {
   }
 }
 
-/** @returns a `detail` that is only a code, such as `authorization_pending`. */
+/** @returns `detail` if it is only a code, such as `authorization_pending`; else undefined. */
 function codeIn(detail: unknown): string | undefined {
   return typeof detail === 'string' && /^[a-z]+(?:_[a-z]+)+$/.test(detail) ? detail : undefined
 }

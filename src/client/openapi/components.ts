@@ -33,7 +33,7 @@ const files = [
   workspace,
 ]
 
-/** `bindRequestSchema` is named `BindRequest`. */
+/** @returns the name of a schema in the document: `bindRequestSchema` becomes `BindRequest`. */
 const nameOf = (exported: string) => exported.charAt(0).toUpperCase() + exported.slice(1).replace(/Schema$/, '')
 
 /** @returns all schemas by their names in the document. */

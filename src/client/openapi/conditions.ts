@@ -15,7 +15,7 @@ interface Shown {
 }
 
 interface Chosen extends Shown {
-  /** Place in the specification that leaves the status open. */
+  /** Part of the specification that leaves the status open. */
   readonly row: string
   /** Other statuses that a client must expect. */
   readonly others: readonly number[]
@@ -43,7 +43,10 @@ const shown = {
   not_drafted: { status: 409, when: 'The bind request is no longer `drafted`' },
 } as const satisfies Readonly<Record<string, Shown>>
 
-/** Errors whose status the emulator chooses. A setting can replace it with any status from 400 to 599. */
+/**
+ * Errors whose status the specification leaves open. The emulator answers `status`, unless a setting replaces it with
+ * another status from 400 to 599.
+ */
 export const chosenConditions = {
   malformed_request: {
     status: 400,

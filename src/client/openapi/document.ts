@@ -21,7 +21,10 @@ const tags = {
 
 const DESCRIPTION = `The API of the service, as far as its specification shows it. \`x-not-shown\` marks gaps of the specification: assume nothing there. A status marked with it is the emulator's choice. \`x-known-values\` lists the values in the specification; other values are possible.`
 
-/** @param statusOf Status of an error. Default: as specified or chosen by the emulator. @returns the OpenAPI 3.1 document of the service. */
+/**
+ * @param statusOf gives the status of an error. Default: the specified status, or the emulator's.
+ * @returns the OpenAPI 3.1 document of the service.
+ */
 export function openApiDocument(statusOf: StatusOf = (name) => conditionOf(name).status): Node {
   const schemas = new Schemas()
   const paths: Record<string, Record<string, unknown>> = {}
@@ -83,7 +86,7 @@ function describe(operation: Operation, schemas: Schemas, statusOf: StatusOf): N
   }
 }
 
-/** The specification shows the status of reads (200), but not of writes. */
+/** The specification shows the status of reads (200), but no status of writes. */
 function success({ answer }: Operation, schemas: Schemas, isRead: boolean): Node {
   const content = { [answer.type]: { schema: schemas.of(answer.schema) } }
   if (answer.type === 'text/html') return { '2XX': { description: 'A page', content }, '3XX': { description: 'A redirect' } }
@@ -108,7 +111,10 @@ function failures(operation: Operation, schemas: Schemas, statusOf: StatusOf): N
   return { ...Object.fromEntries(entries), '4XX': { ...others, content: { 'application/json': { schema: schemas.of(errorSchema) } } } }
 }
 
-/** Receivers acknowledge with any 2xx within 10 seconds. Their body is ignored. */
+/**
+ * Describes a delivery. The receiver acknowledges it with any 2xx within 10 seconds. The body of that answer is
+ * ignored.
+ */
 function delivery(name: string, summary: string, schema: Node): Node {
   return {
     post: {
@@ -137,7 +143,7 @@ function described({ description, ...schema }: Node): Node {
 
 const REF = '#/components/schemas/'
 
-/** Generates JSON schemas. Named schemas become components. */
+/** Generates JSON schemas. Schemas with a name become components of the document. */
 class Schemas {
   readonly #names: ReadonlyMap<z.ZodType, string>
   readonly #components: Readonly<Record<string, Node>>
@@ -152,7 +158,7 @@ class Schemas {
     this.#components = schemas as Record<string, Node>
   }
 
-  /** @returns a reference to a component, or the schema itself. */
+  /** @returns a reference to a component, or the schema itself if it has no name. */
   of(schema: z.ZodType): Node {
     const name = this.#names.get(schema)
     if (name === undefined) return bare(z.toJSONSchema(schema, { override: plain }))
@@ -160,7 +166,7 @@ class Schemas {
     return { $ref: `${REF}${name}` }
   }
 
-  /** @returns the referenced components by name. */
+  /** @returns the components that were referenced so far, by name. */
   used(): Node {
     const entries = [...this.#used].sort().map((name) => [name, bare(this.#components[name] ?? {})])
     return Object.fromEntries(entries) as Node
@@ -177,7 +183,7 @@ function bare({ $schema: _, $id: __, ...schema }: Node): Node {
   return schema
 }
 
-/** Removes the bounds of JavaScript's integers, and the default `additionalProperties`. */
+/** Removes bounds that equal JavaScript's integer range, and an empty `additionalProperties`. */
 function plain({ jsonSchema }: { jsonSchema: Record<string, unknown> }): void {
   if (jsonSchema['minimum'] === Number.MIN_SAFE_INTEGER) delete jsonSchema['minimum']
   if (jsonSchema['maximum'] === Number.MAX_SAFE_INTEGER) delete jsonSchema['maximum']

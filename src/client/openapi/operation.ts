@@ -15,23 +15,23 @@ export interface Operation {
   readonly summary: string
   /** Required scope of the token. `any`: any scope. `none`: no token. */
   readonly scope: 'broker_mcp' | 'broker_submit' | 'any' | 'none'
-  /** Market-access changes require the admin role. */
+  /** Role that the caller needs. Only market-access changes need one. */
   readonly role?: 'admin'
-  /** Product selection requires a portal session. */
+  /** Whether a portal session is required. Only product selection requires one. */
   readonly isPortalSessionOnly?: boolean
   readonly query?: readonly Parameter[]
   readonly headers?: readonly Parameter[]
   readonly body?: { readonly type: BodyType; readonly schema: z.ZodType; readonly isOptional?: boolean }
   readonly answer: { readonly type: 'application/json' | 'application/pdf' | 'text/html'; readonly schema: z.ZodType }
-  /** Errors in addition to those of `conditionsOf`. */
+  /** Further errors besides those that `conditionsOf` adds. */
   readonly errors: readonly ConditionName[]
-  /** Gaps of the specification. */
+  /** What the specification doesn't show. */
   readonly notShown?: string
 }
 
 export type Endpoint = Omit<Operation, 'tag'>
 
-/** Scope defaults to that of reads or writes. */
+/** Without `scope`, reads need `broker_mcp`, and writes need `broker_submit`. */
 type EndpointOptions = Omit<Endpoint, 'method' | 'path' | 'operationId' | 'scope'> & Partial<Pick<Endpoint, 'scope'>>
 
 const endpoint =

@@ -47,7 +47,7 @@ const feed = (max: number) => [
 
 const requests = '/broker/submissions/{submission_id}/bind-requests'
 
-/** All endpoints of the specification's tables. */
+/** All endpoints in the tables of the specification. */
 export const operations: readonly Operation[] = [
   ...tagged('authentication', [
     get('/oauth/.well-known/oauth-authorization-server', 'getMetadata', {
@@ -284,7 +284,7 @@ function tagged(tag: string, endpoints: readonly Endpoint[]): Operation[] {
   return endpoints.map((endpoint) => ({ ...endpoint, tag }))
 }
 
-/** Operations that the specification names without their paths, bodies or answers. */
+/** Operations that the specification names without showing their paths, bodies, or answers. */
 export const namedOnly = [
   'Submission detail read',
   'Markets read of a submission',

@@ -1,10 +1,13 @@
 import { z } from 'zod'
 import { flag, integer, programCategory, sentUuid, text, texts, unshown, uuid } from './fields.ts'
 
-/** Used where the specification shows no shape, because client generators need one. */
+/**
+ * For schemas whose shape the specification doesn't show. Client generators need a shape, so these schemas describe the
+ * emulator's.
+ */
 const EMULATED = "these are the emulator's"
 
-/** Time from first marketing to first quoting. No hit-rate or decline data is exposed. */
+/** Time from first marketing to first quoting. The service gives no hit rates and no data about declines. */
 const turnaroundSchema = z
   .looseObject({
     carrier: text('The carrier'),

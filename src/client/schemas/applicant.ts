@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { filled, sentDay, text } from './fields.ts'
 
-/** `line1`, `city`, `state` and `zip` are required together. */
+/** `line1`, `city`, `state`, and `zip` are required. */
 export const addressSchema = z
   .looseObject({
     line1: text('First line'),
@@ -55,7 +55,7 @@ export const locationSchema = z
   .required({ location_number: true, address: true })
   .describe('A location of the insured')
 
-/** All optional. Used for loss-run requests. */
+/** All fields are optional. Used for loss-run requests. */
 export const priorCarrierSchema = z
   .looseObject({
     coverage_category: text('Canonical line slug or common alias'),

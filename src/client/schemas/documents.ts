@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { integer, moment, producerEmail, text, texts, uuid } from './fields.ts'
 
-/** Only `created_at` is optional. */
+/** All fields except `created_at` are required. */
 export const submissionDocumentSchema = z
   .looseObject({
     id: uuid('The document'),
@@ -64,6 +64,6 @@ export const quoteSessionSchema = z
 export const quoteSessionListSchema = z
   .array(quoteSessionSchema)
   .meta({ description: 'The carrier-API quote sessions of a submission', 'x-not-shown': 'Whether the list is inside an object' })
-/** For reading: also accepts an object. */
+/** For reading answers: accepts a list, and also an object. */
 export const quoteSessionsSchema = z.union([quoteSessionListSchema, z.looseObject({})])
 export type QuoteSessions = z.output<typeof quoteSessionsSchema>

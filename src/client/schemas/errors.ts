@@ -3,12 +3,12 @@ import { assumptionSchema } from './binding.ts'
 import { known, text, texts, uuid } from './fields.ts'
 import { applicationSectionSchema } from './workspace.ts'
 
-/** Errors for which the API documentation shows only `detail`. */
+/** For errors whose only documented field is `detail`. */
 export const errorSchema = z
   .looseObject({ detail: z.unknown().describe('What went wrong: a text, a list or an object').optional() })
   .meta({ description: 'An error', 'x-not-shown': 'The body, beyond `detail`' })
 
-/** The 422 of the token, device-authorization and document-upload endpoints. */
+/** Body of a 422 of the token, device-authorization, and document-upload endpoints. */
 export const validationErrorSchema = z
   .looseObject({
     detail: z
@@ -35,7 +35,7 @@ export const collidingProgramSchema = z
   .describe('A program that collides with a live submission')
 export type CollidingProgram = z.output<typeof collidingProgramSchema>
 
-/** Fields of a 409, in the body or in `detail`: the specification leaves this open. */
+/** Schema for the fields of a 409. The specification doesn't say whether they are in the body or in `detail`. */
 const conflict = <Shape extends z.ZodRawShape>(shape: Shape) => z.looseObject(shape).partial()
 
 const inDetail = <Shape extends z.ZodRawShape>(shape: Shape) => z.union([conflict(shape), z.string(), z.array(z.unknown())]).optional()
@@ -54,7 +54,10 @@ const unconfirmed = {
   bind_request_id: uuid('The draft, which is kept'),
   unconfirmed_assumptions: z.array(assumptionSchema).describe('The unconfirmed assumptions'),
 }
-/** Has `detail.code`, the stored draft's `bind_request_id`, and the unconfirmed assumptions (key, label, value). */
+/**
+ * `detail.code` is required. The other fields are `bind_request_id` of the stored draft and the unconfirmed
+ * assumptions, each with key, label, and value.
+ */
 export const assumptionsUnconfirmedSchema = z
   .looseObject({ ...conflict(unconfirmed).shape, detail: conflict(unconfirmed).required({ code: true }) })
   .meta({
@@ -71,7 +74,7 @@ export const checkpointConflictSchema = z.looseObject({ ...conflict(refused).sha
   'x-not-shown': 'The code of a stale command, and the location of the fields',
 })
 
-/** RFC 6749, RFC 8628: for example `authorization_pending`. */
+/** Error of a token request, such as `authorization_pending` (RFC 6749, RFC 8628). */
 export const oauthErrorSchema = z
   .looseObject({ error: known(['authorization_pending'], 'Code of the error'), detail: z.unknown().optional() })
   .partial()

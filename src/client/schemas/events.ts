@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { known, moment, programCategory, text, texts, uuid } from './fields.ts'
 
-/** Stable opaque cursor. Only null ends the stream, never a short page. */
+/** Opaque cursor. Only null means the end of the feed. A short page doesn't. */
 export const nextCursor = z.string().nullable().describe('Cursor of the next page; null only at the end of the stream')
 
 export const eventMarketSchema = z

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 
-// Answers are read tolerantly: formats and values are documented but not enforced, so that additive changes of the service break no caller.
-// Requests are checked as far as the specification limits them.
+// Schemas for answers document formats and known values, but accept others. Otherwise an addition by the service would
+// break callers. Schemas for requests check what the specification limits.
 
 export const text = (description: string) => z.string().describe(description)
 
@@ -17,17 +17,17 @@ export const moment = (description: string) => z.string().meta({ description, fo
 
 export const day = (description: string) => z.string().meta({ description, format: 'date' })
 
-/** A text with known values. Others are accepted, because the service may add some. */
+/** A text with known values. Other values are accepted, because the service may add some. */
 export const known = <const Value extends string>(values: readonly Value[], description: string): z.ZodType<Value | (string & {})> =>
   z.string().meta({ description, 'x-known-values': values })
 
-/** For requests: a text that must not be blank. */
+/** For requests: a text that isn't blank. */
 export const filled = (description: string) => z.string().regex(/\S/, 'must not be blank').describe(description)
 
 /** For requests: a uuid. */
 export const sentUuid = (description: string) => z.guid().describe(description)
 
-/** For requests: a day, `YYYY-MM-DD`. */
+/** For requests: a day as `YYYY-MM-DD`. */
 export const sentDay = (description: string) => z.iso.date().describe(description)
 
 export const producerEmail = text(
@@ -36,10 +36,10 @@ export const producerEmail = text(
 
 export const unshown = (what: string) => z.looseObject({}).meta({ description: `${what}; its fields are not shown`, 'x-not-shown': what })
 
-/** For reading answers without a specified shape: an object or a list. */
+/** For reading answers whose shape isn't specified: an object or a list of objects. */
 export const anyRecords = z.union([z.array(z.looseObject({})), z.looseObject({})])
 
-/** `ProgramCategory` of the specification. */
+/** The type `ProgramCategory` of the specification. */
 export const programCategory = known(
   ['instant_quote', 'binding', 'specialty'],
   'Category of the market: a carrier API, a carrier portal, or e-mail to an underwriter',

@@ -27,7 +27,7 @@ const apiClientSchema = z
   })
   .describe('A machine credential')
 
-/** Two shapes, distinguished by `kind`. Other kinds are accepted. */
+/** Owner of a token. `kind` is `user` or `api_client`; other kinds are accepted. */
 export const identitySchema = z
   .union([userSchema, apiClientSchema, z.looseObject({ kind: known(['user', 'api_client'], 'Kind of the owner') })])
   .describe('Owner of the token')

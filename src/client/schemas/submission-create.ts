@@ -4,7 +4,10 @@ import { filled, producerEmail, sentDay, sentUuid, text, texts, uuid } from './f
 
 const dollars = (description: string) => z.int().min(0).describe(`${description}, whole dollars`)
 
-/** Body of structured creation. The specification shows no properties after `partner_program_ids`. */
+/**
+ * Body for creating a submission from structured data. The specification shows no properties after
+ * `partner_program_ids`.
+ */
 export const submissionCreateSchema = z
   .looseObject({
     applicant: applicantSchema,
@@ -47,14 +50,17 @@ export const submissionCreateSchema = z
   .required({ applicant: true, narrative: true })
   .meta({ description: 'A new submission', 'x-not-shown': 'Properties after `partner_program_ids`' })
 
-/** The specification shows only that the answer identifies the submission. */
+/** The specification says only that the answer identifies the submission. */
 export const createdSubmissionSchema = z
   .looseObject({ submission_id: uuid('The created submission'), id: uuid('The created submission') })
   .partial()
   .meta({ description: 'Identifies the created submission', 'x-not-shown': 'The name of the field, and all others' })
 export type CreatedSubmission = z.output<typeof createdSubmissionSchema>
 
-/** Intake form. The specification shows free text, PDFs and `producer_email`, but no other fields. */
+/**
+ * Form for creating a submission from free text and PDFs. The specification shows no field names except
+ * `producer_email`.
+ */
 export const intakeFormSchema = z
   .looseObject({
     producer_email: producerEmail,
@@ -64,7 +70,7 @@ export const intakeFormSchema = z
   .partial()
   .meta({ description: 'Free text and/or PDFs about the risk', 'x-not-shown': 'The names of all form fields but `producer_email`' })
 
-/** Immediate answer of finalize. Matching is asynchronous. */
+/** Answer of the call `finalize`. Markets are matched after it. */
 export const finalizeAnswerSchema = z
   .looseObject({
     status: text('The submission is queued'),

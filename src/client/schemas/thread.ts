@@ -41,14 +41,14 @@ export const threadPostSchema = z
   })
   .describe('A reply in the thread')
 
-/** `status` is `received`. The specification doesn't name the field of the message id. */
+/** `status` is `received`. The specification doesn't show which field contains the message id. */
 export const threadPostAnswerSchema = z
   .looseObject({ status: known(['received'], 'The reply was recorded; the answer comes in the thread') })
   .partial()
   .meta({ description: 'A reply was recorded', 'x-not-shown': 'The name of the field with the id of the recorded message' })
 export type ThreadPostAnswer = z.output<typeof threadPostAnswerSchema>
 
-/** The body of a `submission.message` delivery. */
+/** Body of a `submission.message` delivery. */
 export const messageDeliverySchema = z
   .looseObject({
     type: known(['submission.message'], 'Kind of the delivery'),
@@ -57,7 +57,7 @@ export const messageDeliverySchema = z
   })
   .describe('A message, pushed to a webhook endpoint')
 
-/** `submission.events` delivery; its body is unspecified. */
+/** Body of a `submission.events` delivery. The specification shows only `type`. */
 export const eventsDeliverySchema = z
   .looseObject({ type: known(['submission.events'], 'Kind of the delivery') })
   .partial()

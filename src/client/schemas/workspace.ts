@@ -19,7 +19,7 @@ export const sourceReferenceSchema = z
   })
   .describe('Where a value comes from')
 
-/** For requests: a SourceReference with fixed values. */
+/** For requests: a SourceReference. Only the listed values of `channel` and `evidence` are accepted. */
 export const sentSourceReferenceSchema = z
   .looseObject({
     ...origin,
@@ -66,7 +66,7 @@ const ownershipSchema = z
 
 const texted = z.record(z.string(), z.string())
 
-/** One carrier application: a carrier-API quote session. */
+/** One carrier application. It is also a carrier-API quote session. */
 export const applicationSectionSchema = z
   .looseObject({
     application_id: text('The session_id of the checkpoint, request-quote and employers-classes paths'),

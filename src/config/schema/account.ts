@@ -77,8 +77,8 @@ export const accountSchema = section({
 })
 
 /**
- * Parses the path of an extra read: below the base URL, optionally with a query and `{submission_id}`. Token requests and the
- * metered appetite reads are rejected (traps 44, 55, 76).
+ * Parses the path of an extra read: a path below the base URL, optionally with a query and `{submission_id}`.
+ * Rejects paths that exchange secrets or count against a daily limit (traps 44, 55, 76).
  */
 function extraPath(text: string): Parsed<string> {
   const example = '/broker/submissions/{submission_id}'

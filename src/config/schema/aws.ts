@@ -3,7 +3,9 @@ import { anySecret, matching } from './values.ts'
 
 export const region = matching(/^[a-z0-9-]{1,64}$/, 'must be a region such as eu-central-1')
 
-/** A key pair. If it is missing, the AWS SDK searches the environment, files, and the machine's role. */
+/**
+ * A key pair. Without it, the AWS SDK looks for credentials in the environment, in files, and in the machine's role.
+ */
 export const key = {
   access_key_id: value(matching(/^[\x21-\x7e]{1,256}$/, 'must be the id of a key, without spaces')).optional(),
   secret_access_key: secret(anySecret, '').optional(),

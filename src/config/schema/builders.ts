@@ -6,9 +6,12 @@ import { shownKey } from './reading.ts'
 import { markSecret } from './secrets.ts'
 import { duration, type Ms, ok, type Parsed } from './values.ts'
 
-// Messages follow the name of their setting and never contain its value, which may be a secret.
+// Each message continues a sentence that starts with the setting's name. Messages never
+// contain the value, which may be a secret.
 
-/** A single value: text from the environment or the file; a default may be a number or a boolean. */
+/**
+ * A single value. In the environment and in the file, the value is text. A default may also be a number or a boolean.
+ */
 export function value<T>(parse: (text: string) => Parsed<T>, missing = 'is missing; set it') {
   const single = z.union([z.string(), z.number(), z.boolean()], {
     error: (issue) => (issue.input === undefined ? missing : 'must be a single value'),
@@ -24,7 +27,7 @@ export function elapsed<T extends Ms | null>(parse: (text: string) => Parsed<T>)
   return value(parse).meta({ unit: 'ms' })
 }
 
-/** A secret text. In the settings file it must be a reference. */
+/** A secret text. The settings file must contain a reference instead of the text. */
 export function secret(parse: (text: string) => Parsed<string>, missing: string) {
   const text = z.string({ error: (issue) => (issue.input === undefined ? missing : 'must be text; put it in quotes') })
   return markSecret(
@@ -35,7 +38,7 @@ export function secret(parse: (text: string) => Parsed<string>, missing: string)
   )
 }
 
-/** The URL of a target. Its query or path may contain secrets. */
+/** URL of a destination or another receiver. Its query or path may contain secrets. */
 export function targetUrl(missing?: string) {
   return markSecret(value(destinationUrl, missing), secretsAfterHost)
 }
@@ -46,7 +49,7 @@ function addProblems<T>(parsed: Parsed<T>, context: z.RefinementCtx): T {
   return z.NEVER
 }
 
-/** An object with only the keys of `shape`. The message about unknown keys has one line per key. */
+/** An object that may have only the keys of `shape`. The message about unknown keys has one line for each key. */
 export function section<S extends z.core.$ZodLooseShape>(shape: S) {
   return z.strictObject(shape, {
     error: (issue) => {
@@ -65,7 +68,7 @@ function unknownKey(key: string, known: readonly string[]): string {
   return `has an unknown key, ${shownKey(key)}; ${hint}`
 }
 
-/** A list. `split` splits text, so that one variable can hold several values. */
+/** A list. @param split splits a text into items, so that one variable can contain several values. */
 export function items<T extends z.ZodType>(item: T, max: number, split?: (text: string) => unknown[]) {
   const all = z
     .array(item, { error: (issue) => (issue.input === undefined ? 'is missing; set it' : 'must be a list') })

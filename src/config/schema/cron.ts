@@ -1,7 +1,10 @@
 import cron from 'node-cron'
 import { invalid, ok, type Parsed } from './values.ts'
 
-/** Parses five cron fields; `off` is null. Extensions of node-cron (seconds, `@daily`, `L`, `#`) are rejected. */
+/**
+ * Parses a cron expression with five fields; `off` becomes null. Rejects extensions
+ * of node-cron (seconds, `@daily`, `L`, `#`).
+ */
 export function cronOrOff(text: string): Parsed<string | null> {
   const fields = text.trim().toLowerCase().split(/\s+/)
   const normalised = fields.join(' ')

@@ -5,9 +5,12 @@ import type { DestinationSettings } from './destination.ts'
 import { field } from './reading.ts'
 import { webhookKey } from './values.ts'
 
-/** Cross-checks of valid settings. In a message `merge.ts` replaces `{a.b}` by the name with which the user set that key. */
+/**
+ * Checks of settings against each other. In a message, `merge.ts` replaces `{a.b}`
+ * by the setting's name as the user set it.
+ */
 
-/** Names in a list are keys, so they must differ. @param section the key of the list. */
+/** Checks that the names in a list differ, because they are keys. @param section key of the list. */
 export function checkNames(section: string) {
   return z.superRefine((items: readonly { readonly name: string }[], context) => {
     items.forEach(({ name }, index) => {
@@ -18,7 +21,7 @@ export function checkNames(section: string) {
   })
 }
 
-/** Each duration of `keys` in `section` must be at most the next duration. */
+/** Checks that the durations of `keys` in `section` are in ascending order. Equal durations are allowed. */
 export function checkOrder<K extends string>(section: string, keys: readonly K[]) {
   return z.superRefine((values: Readonly<Record<K, number>>, context) => {
     keys.forEach((key, index) => {
@@ -29,7 +32,7 @@ export function checkOrder<K extends string>(section: string, keys: readonly K[]
   })
 }
 
-/** Rejects Postgres settings on SQLite, because they suggest that Postgres was intended. */
+/** Rejects Postgres settings if the database is SQLite. The user probably wanted Postgres. */
 export const checkDatabase = z.superRefine((values: { readonly url: { readonly kind: string } }, context) => {
   if (values.url.kind !== 'sqlite') return
   for (const key of ['schema', 'listen_url']) {
@@ -38,14 +41,14 @@ export const checkDatabase = z.superRefine((values: { readonly url: { readonly k
   }
 })
 
-/** Actor names in the audit trail for actions without a token. */
+/** Names that the audit trail uses for actions without a token. */
 const RESERVED_NAMES: ReadonlyMap<string, string> = new Map([
   ['command', 'the actor of commands'],
   ['signal', 'the actor of reloads by a signal'],
   ['schedule', 'the actor of scheduled work'],
 ])
 
-/** Token names appear in the audit trail, so names and tokens must be unique. */
+/** Checks that names and tokens are unique, because the audit trail identifies a token by its name. */
 export const checkTokens = z.superRefine((tokens: readonly { readonly name: string; readonly token: Secret }[], context) => {
   tokens.forEach(({ name, token }, index) => {
     const refuse = (message: string) => context.addIssue({ code: 'custom', path: [index], message })
@@ -57,7 +60,7 @@ export const checkTokens = z.superRefine((tokens: readonly { readonly name: stri
   })
 })
 
-/** Key ids must differ, because encrypted text names its key by id. */
+/** Checks that key ids are unique, because encrypted text contains the id of its key. */
 export const checkKeyIds = z.superRefine((keys: readonly { readonly id: string }[], context) => {
   keys.forEach(({ id }, index) => {
     if (keys.findIndex((other) => other.id === id) < index)
@@ -70,7 +73,10 @@ interface AccountSettings {
   readonly webhook_secrets: readonly Secret[]
 }
 
-/** At most one default account. Accounts never share a webhook secret: a staging secret must not write production rows (trap 36). */
+/**
+ * Allows at most one default account. Also checks that accounts don't share a webhook secret. Otherwise a staging
+ * secret could write production rows (trap 36).
+ */
 export const checkAccounts = z.superRefine((accounts: readonly AccountSettings[], context) => {
   const secrets = new Map<string | undefined, number>()
   const defaultAt = accounts.findIndex((account) => account.default)
@@ -97,7 +103,7 @@ interface AllSettings {
   readonly destinations: readonly DestinationSettings[]
 }
 
-/** With several accounts, each destination must list its accounts. */
+/** If there are several accounts, each destination must list its accounts. */
 export const checkDestinations = z.superRefine(({ accounts, destinations }: AllSettings, context) => {
   const names = accounts.map(({ name }) => name)
   if (names.length === 0) return
@@ -114,7 +120,7 @@ export const checkDestinations = z.superRefine(({ accounts, destinations }: AllS
   })
 })
 
-/** Refresh tokens are stored encrypted, so they need a key. */
+/** Checks that there is a key if refresh tokens are used, because they are stored encrypted. */
 export const checkRefreshTokens = z.superRefine(({ protect, destinations }: AllSettings, context) => {
   if (protect.keys.length > 0) return
   destinations.forEach((destination, index) => {

@@ -6,10 +6,10 @@ import { invalid, ok, type Parsed } from './values.ts'
 
 export type DatabaseUrl = { readonly kind: 'sqlite'; readonly path: string } | { readonly kind: 'postgres'; readonly url: string }
 
-/** Linux follows at most this many links. */
+/** Linux follows at most this many symbolic links. */
 const MAX_LINKS = 40
 
-/** Parses `sqlite:PATH`, `sqlite:///PATH` or `postgres://…`. */
+/** Parses `sqlite:PATH`, `sqlite:///PATH`, or `postgres://…`. */
 export function databaseUrl(text: string): Parsed<DatabaseUrl> {
   if (/^sqlite:/i.test(text)) return sqlitePath(text.slice('sqlite:'.length))
   if (!/^postgres(?:ql)?:\/\//.test(text)) return invalid('must begin with sqlite: or postgres://')
@@ -21,7 +21,8 @@ function sqlitePath(text: string): Parsed<DatabaseUrl> {
   const path = text.startsWith('///') ? text.slice(2) : text
   if (path.includes(':memory:') || path === '')
     return invalid('must name a file, such as sqlite:data/mirror.db; a database in memory would lose acknowledged deliveries')
-  // Rejects outer spaces: the driver trims them and would open a different file than the locked one.
+  // Rejects leading and trailing spaces. The driver removes them and would open a
+  // different file than the one that is locked.
   if (path.startsWith('//') || /[?#\0]|^file:|[/\\]$/i.test(path) || path !== path.trim()) {
     return invalid('must be sqlite: and the path of a file, without anything after it; write an absolute path as sqlite:///data/mirror.db')
   }
@@ -29,8 +30,8 @@ function sqlitePath(text: string): Parsed<DatabaseUrl> {
 }
 
 /**
- * Resolves symbolic links as SQLite does, even if the file doesn't exist yet: companion files, such as the lock against a second
- * `serve`, must be next to the real file.
+ * Resolves symbolic links as SQLite does, even if the file doesn't exist yet. Companion files, such as the lock against
+ * a second `serve`, must be in the same folder as the real file.
  */
 function resolveLinks(path: string, links = 0): string {
   const to = links < MAX_LINKS ? linkTarget(path) : null
@@ -41,30 +42,36 @@ function linkTarget(path: string): string | null {
   try {
     return lstatSync(path).isSymbolicLink() ? resolve(realpathSync(dirname(path)), readlinkSync(path)) : null
   } catch {
-    // The file is missing or unreadable. Opening the database reports the problem.
+    // The file is missing or unreadable. Opening the database later reports the problem.
     return null
   }
 }
 
-/** The driver's `sslmode` values, without and with `uselibpqcompat=true`. */
+/** The driver's values of `sslmode`. LIBPQ_MODES: the values with `uselibpqcompat=true`. */
 const MODES = ['disable', 'require', 'verify-ca', 'verify-full', 'no-verify']
 const LIBPQ_MODES = ['disable', 'prefer', 'require', 'verify-ca', 'verify-full']
 const TLS_FILES = ['sslrootcert', 'sslcert', 'sslkey']
-/** Known TLS parameters. The driver ignores others, so a typo would turn TLS off. `ssl` has a separate message. */
+/**
+ * Known TLS parameters. Unknown TLS parameters are rejected, because the driver
+ * ignores them, and a typo would turn TLS off.
+ * The check of `ssl` has its own message.
+ */
 const TLS_PARAMETERS = ['ssl', 'sslmode', 'sslnegotiation', ...TLS_FILES]
 
-/** libpq's values for a writable server. */
+/** libpq's values that require a writable server. */
 const WRITING = ['read-write', 'primary']
 
 /**
- * Parses a URL for the Postgres driver, with one or several servers (see `splitServers`), and checks its TLS parameters. The driver
- * treats `require` and `verify-ca` as `verify-full` and warns that this will change, so they become `verify-full` here.
+ * Parses a URL for the Postgres driver, with one or several servers (see
+ * `splitServers`), and checks its TLS parameters.
+ * Replaces `require` and `verify-ca` by `verify-full`. The driver treats these values as
+ * `verify-full` anyway, but warns that this will change.
  */
 export function postgresUrl(text: string): Parsed<string> {
   if (!/^postgres(?:ql)?:\/\//.test(text)) return invalid('must begin with postgres://')
   const servers = splitServers(text)
   if (!servers) return invalid('names an empty host, or not one port for each host; write several servers as h1:5432,h2:5432')
-  // The driver accepts a user without a host; URL.parse does not.
+  // The driver accepts a user without a host, but URL.parse doesn't.
   const [url, ...others] = servers.map((server) => URL.parse(server.url.replace('@/', '@localhost/')))
   if (!url || others.includes(null))
     return invalid('is not a valid URL; in the user and the password write @ as %40, : as %3A, / as %2F, # as %23, ? as %3F and % as %25')

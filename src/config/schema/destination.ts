@@ -24,7 +24,7 @@ import { anySecret, flag, matching, number, oneOf, webhookSecret } from './value
 export const keyName = matching(/^[a-z0-9][a-z0-9_-]{0,62}$/, 'must be 1 to 63 of a-z, 0-9, _ and -, and begin with a letter or digit')
 
 const missingSecret = 'is missing; set it, as a reference'
-/** Tables for the filter `entities`. */
+/** Tables that the filter `entities` can name. */
 export const tables = entities.map(({ table }) => table)
 const operations: readonly Operation[] = ['insert', 'update', 'gone', 'purged']
 const filter = (known: readonly string[], what: string) =>
@@ -32,9 +32,9 @@ const filter = (known: readonly string[], what: string) =>
     .refine(isNonEmpty, 'must name at least one; leave it out for all')
     .optional()
 
-/** Waits between attempts; also the defaults in `push`. */
+/** Waits between attempts. `push` uses the same setting for its default. */
 export const schedule = items(time('1ms', '30d'), 50, words).refine(isNonEmpty, 'must hold at least one duration')
-/** Time limit for one attempt; also the default in `push`. */
+/** Time limit for one attempt. `push` uses the same setting for its default. */
 export const timeout = time('100ms', '10m')
 
 const line = value(matching(/^[^\p{Cc}]+$/u, 'must be one line of text'))
@@ -43,7 +43,10 @@ const kinds = '`webhook`, `queue`, `http`, `ams360` or `file`'
 
 type Mapping = 'none' | 'required' | 'lookup'
 
-/** Settings of all destination kinds. `own`: defaults that depend on the kind. The first `mapping` is the default. */
+/**
+ * Settings that all kinds of destinations have.
+ * @param own defaults that depend on the kind. The first item of `mapping` is the default.
+ */
 function common(own: { readonly idempotent: boolean; readonly mapping: readonly [Mapping, ...Mapping[]] }) {
   return {
     name: value(keyName, 'is missing; give the destination a name, which cannot change later').meta({
@@ -99,7 +102,7 @@ function common(own: { readonly idempotent: boolean; readonly mapping: readonly 
   }
 }
 
-/** Attempts in flight. Files and queues lack this setting, because they take one batch at a time. */
+/** Attempts in flight. Files and queues don't have this setting, because they send one batch at a time. */
 const concurrency = (fallback: number) =>
   value(number(1, 256)).prefault(fallback).meta({
     description: 'attempts in flight in each process, 1 to 256; at most one per submission',
@@ -107,7 +110,7 @@ const concurrency = (fallback: number) =>
 
 const pemFile = value(matching(/^\/[^\p{Cc}]*$/u, `must be a reference to a file in PEM form, $${'{file:PATH}'}`)).optional()
 
-/** Client certificate and trusted authorities of a destination, as paths, because the files may change. */
+/** Client certificate and trusted authorities of a destination. The values are paths, because the files may change. */
 const tls = section({ cert: pemFile, key: pemFile, ca: pemFile })
   .check(checkPair('cert', 'key', 'is missing; set both cert and key'))
   .refine((files) => isNonEmpty(Object.keys(files)), 'is empty; set cert and key, or ca, or remove it')
@@ -221,10 +224,10 @@ const auth = z
   )
   .optional()
 
-/** Limit of changes per request, equal to the limit of changes settled per transaction. */
+/** Most changes in one request. Equals the number of changes whose results can be stored in one transaction. */
 const MOST_IN_BATCH = 400
 
-/** Schedule for verifying which changes a destination has. */
+/** When to verify which changes a destination has. */
 const verifying = section({ cron: value(cronOrOff), sample: value(number(1, 1_000_000)).optional() })
   .optional()
   .meta({

@@ -24,12 +24,12 @@ const bucket = section({
     message: 'must use https; http is only allowed with allow_http: true',
   })
 
-/** Whether an endpoint would receive documents unencrypted over a network. */
+/** True if documents would be sent to this endpoint unencrypted over a network. */
 function isPlain({ protocol, hostname }: URL): boolean {
   return protocol === 'http:' && !/^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname)
 }
 
-/** A host whose documents may be fetched without the token. */
+/** A host from which documents may be fetched, without sending the token. */
 const host = value((text: string): Parsed<string> => {
   const name = text.trim().toLowerCase()
   const isHost =

@@ -6,7 +6,7 @@ import { anySecret, flag, matching, number, oneOf, webhookSecret } from './value
 
 const missingSecret = 'is missing; set it, as a reference'
 
-/** A mail address without a display name. */
+/** An e-mail address without a display name. */
 const address = value(matching(/^[^\s@<>(),;:"\\]{1,64}@[A-Za-z0-9.-]{1,253}$/, 'must be an address such as ops@agency.example'))
 
 const common = {

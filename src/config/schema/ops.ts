@@ -7,7 +7,10 @@ import { anySecret, flag, invalid, isLoopback, listenHost, matching, number, ok,
 export const host = value(listenHost)
 export const port = value(number(0, 65_535))
 
-/** Splits `name:token[:role]` at white space. A token may contain colons; only a known role at the end is a role. */
+/**
+ * Splits a text with items `name:token[:role]` at white space. A token may contain colons. Text after the last
+ * colon is a role only if it is a known role.
+ */
 function tokenPairs(text: string): unknown[] {
   return text
     .split(/\s+/)
@@ -21,7 +24,7 @@ function tokenPairs(text: string): unknown[] {
 
 const line = matching(/^[^\p{Cc}]{1,200}$/u, 'must be one line of at most 200 characters')
 
-/** The exact issuer URL of the provider, including a slash at the end. */
+/** The provider's issuer URL, exactly as the provider writes it, including a slash at the end. */
 function issuer(text: string): Parsed<string> {
   const url = URL.parse(text)
   if (!url || !/^https?:$/.test(url.protocol) || /[?#]/.test(text) || url.username !== '' || url.password !== '')

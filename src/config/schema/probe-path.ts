@@ -1,13 +1,14 @@
 import { isReservedPath } from '../../base/service-http.ts'
 import { invalid, ok, type Parsed } from './values.ts'
 
-/** A path segment: letters, digits and `._~-`, or a key in braces. */
+/** Matches a path segment: letters, digits, and `._~-`, or a key in braces. */
 const SEGMENT = /^(?:[A-Za-z0-9._~-]+|\{[a-z][a-z0-9_]{0,62}\})$/
 const QUERY = /^[A-Za-z0-9._~=&%,:-]{1,500}$/
 
 /**
- * Parses a path to probe for submission ids: below the base URL, optionally with a query. A segment `{insured_id}` is replaced by every
- * id that another probed path shows under that key. Token requests and the metered appetite reads are rejected (traps 44, 55).
+ * Parses a path that is read to find submission ids: a path below the base URL, optionally with a query. A segment such
+ * as `{insured_id}` is replaced by each id that the answer of another path contains under this key.
+ * Rejects paths that exchange secrets or count against a daily limit (traps 44, 55).
  */
 export function probePath(text: string): Parsed<string> {
   const [path = ''] = text.split('?')
@@ -21,7 +22,7 @@ export function probePath(text: string): Parsed<string> {
   return ok(text)
 }
 
-/** Whether a path stays below the base URL: no host, no `..`, no encoding. */
+/** True if a path stays below the base URL: it has no host, no `..`, and no encoded characters. */
 export function isPlainPath(text: string): boolean {
   const [path = '', query, more] = text.split('?')
   const segments = path.split('/').slice(1)

@@ -13,12 +13,14 @@ function lookedForAt(...paths: string[]) {
   return items(path, 20, words).prefault(paths)
 }
 
-/** Keeps column names unchanged in `Config`. */
+/** Keeps the names of columns unchanged in `Config`. */
 const asColumns = (paths: ColumnPaths): ColumnPaths => paths
 
 /**
- * Paths of the columns of policies and insureds. The spec shows no fields of these records, so the defaults are guesses: first the
- * sandbox's fields, then names suggested by the spec's wording. An amount is guessed only from a name with "cents".
+ * Where the columns of policies and insureds are in their records. The specification doesn't show
+ * the fields of these records, so the defaults are guesses. The sandbox's fields come first, then
+ * names that the specification's text suggests.
+ * An amount is guessed only from a name with "cents".
  */
 export const recordFieldsSchema = section({
   policies: section({

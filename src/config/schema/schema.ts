@@ -14,7 +14,8 @@ import { markUrl } from './secrets.ts'
 import { type StateReadName, stateReadNames } from './state-reads.ts'
 import { daysOrOff, flag, matching, number, oneOf, protectKey, proxyUrl, publicUrl, size, timeZone, trustProxy } from './values.ts'
 
-// Messages follow the name of their setting and never contain its value, which may be a secret.
+// Each message continues a sentence that starts with the setting's name. Messages never
+// contain the value, which may be a secret.
 
 function keyPairs(text: string): unknown[] {
   return words(text).map((pair) => {
@@ -32,7 +33,7 @@ const protectKeys = items(
   keyPairs,
 )
 
-/** Keys are compared by their letters only, so a key needs at least three letters. */
+/** Only the letters of a key are compared, so a key needs at least three letters. */
 const taxIdField = value(matching(/^(?=(?:[^a-z]*[a-z]){3}).{3,100}$/i, 'must be the name of a key, with three letters of a-z or more'))
 
 const pollTime = (env: string, fallback: string, description: string) => time('1s', '3650d').prefault(fallback).meta({ env, description })
@@ -40,8 +41,8 @@ const pollTime = (env: string, fallback: string, description: string) => time('1
 const proxy = markUrl(secret((text) => proxyUrl(text.trim()), '')).optional()
 
 /**
- * All settings by their keys in the settings file: values, defaults, variables and descriptions. `Config`, `.env.example` and the
- * tables of `config/README.md` are generated from it.
+ * All settings by their keys in the settings file: values, defaults, variables, and descriptions. `Config`,
+ * `.env.example`, and the tables of `config/README.md` are generated from this schema.
  */
 export const settingsSchema = section({
   accounts: items(accountSchema, 100).check(checkNames('accounts'), checkAccounts).prefault([]),
@@ -244,12 +245,12 @@ export const settingsSchema = section({
       .meta({ env: 'LOG_LEVEL', description: '`silent`, `fatal`, `error`, `warn`, `info`, `debug` or `trace`' }),
   }).prefault({}),
 })
-  // The ports must differ: the receiver is public, the operations port isn't. Port 0 means any free port.
+  // The receiver is public and the ops port isn't, so their ports must differ. Port 0 means any free port.
   .refine(({ ops, receiver }) => ops.port === 0 || ops.port !== receiver.port, {
     path: ['ops', 'port'],
     message: 'must differ from {receiver.port}; choose another',
   })
-  // The backup schedule never runs on Postgres.
+  // Scheduled backups run only on SQLite.
   .refine(({ backup, database }) => backup.cron === null || database.kind !== 'postgres', {
     path: ['backup', 'cron'],
     message: 'is for SQLite only; set it to off, and back up Postgres with pg_dump or the tools of the server',

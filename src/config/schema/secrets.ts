@@ -3,30 +3,30 @@ import { secretPartsOfUrl } from '../../base/secret.ts'
 import type { Path } from './reading.ts'
 import { field, isTree, list } from './reading.ts'
 
-/** Function that returns the secret parts of a text; null if all of it is secret. */
+/** `partsOf` returns the secret parts of a text. If `partsOf` is null, the whole text is secret. */
 interface Mark {
   readonly partsOf: ((text: string) => readonly string[]) | null
 }
 
 const marks = z.registry<Mark>()
 
-/** Marks the schema of a text as secret, in whole or in part. @returns the same schema. */
+/** Marks the schema of a text: the whole text, or parts of it, are secret. @returns the same schema. */
 export function markSecret<S extends z.ZodType>(schema: S, partsOf: Mark['partsOf'] = null): S {
   marks.add(schema, { partsOf })
   return schema
 }
 
-/** Like `markSecret`, for a URL with secret parts, or an expression that yields a URL. */
+/** Like `markSecret`, for a URL with secret parts, or an expression that returns a URL. */
 export function markUrl<S extends z.ZodType>(schema: S): S {
   return markSecret(schema, secretPartsOfUrl)
 }
 
-/** @returns undefined for a schema without a mark. */
+/** @returns undefined if the schema has no mark. */
 export function markOf(schema: z.core.$ZodType): Mark | undefined {
   return marks.get(schema)
 }
 
-/** A setting that is or may contain a secret. */
+/** A setting that is a secret or may contain secrets. */
 export interface SecretSetting {
   readonly path: Path
   readonly isWhole: boolean
@@ -34,8 +34,11 @@ export interface SecretSetting {
 }
 
 /**
- * @param schema of all or some settings. Follows all alternatives of a union; a key of the selected alternative counts as declared there.
- * @param given unchecked values by the schema's keys. @returns the secret settings and their texts, with duplicates.
+ * Finds the secrets in settings. Searches all alternatives of a union. A key of the selected alternative
+ * is treated as that alternative declares it.
+ * @param schema schema of all settings or of a part of them.
+ * @param given unchecked values, by the keys of the schema.
+ * @returns the secret settings and their texts. Some may be repeated.
  */
 export function* secretSettings(schema: z.core.$ZodType, given: unknown, path: Path = []): Generator<SecretSetting> {
   if (given === undefined) return
@@ -55,7 +58,7 @@ export function* secretSettings(schema: z.core.$ZodType, given: unknown, path: P
     for (const option of schema.options) yield* secretSettings(option, option === named ? given : rest, path)
   } else if (schema instanceof z.ZodPipe) {
     const { in: first, out } = schema
-    // A preprocessed value, such as text that is split into a list.
+    // The value is converted before it is checked, such as a text that is split into a list.
     if (first instanceof z.ZodTransform) yield* secretSettings(out, first.def.transform(given, { value: given, issues: [] }), path)
     else yield* secretSettings(first, given, path)
   } else if (schema instanceof z.ZodOptional || schema instanceof z.ZodPrefault) {
@@ -63,7 +66,7 @@ export function* secretSettings(schema: z.core.$ZodType, given: unknown, path: P
   }
 }
 
-/** @returns the alternative that `kind` or `type` selects; null for none. */
+/** @returns the alternative that `kind` or `type` selects; null if there is none. */
 function namedOption(schema: z.ZodUnion, given: unknown): z.ZodObject | null {
   if (!(schema instanceof z.ZodDiscriminatedUnion)) return null
   const { discriminator } = schema.def

@@ -1,4 +1,7 @@
-/** Values of `STATE_READS`: reads of a submission's state. `requirements`, the only source of lanes and quotes, is always read. */
+/**
+ * Values of `STATE_READS`: the reads of a submission's state. `requirements` is always read, because
+ * it is the only source of lanes and quotes.
+ */
 export const stateReadNames = [
   'requirements',
   'outstanding',

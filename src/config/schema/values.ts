@@ -1,6 +1,9 @@
 import { isIP } from 'node:net'
 
-/** A parsed value, or problems: predicates that follow the setting's name and never repeat its text. */
+/**
+ * A parsed value, or problems. Each problem continues a sentence that starts with the setting's name. A
+ * problem never contains the setting's text.
+ */
 export type Parsed<T> = { readonly value: T } | { readonly problems: readonly string[] }
 
 export function ok<T>(value: T): Parsed<T> {
@@ -12,7 +15,7 @@ export function invalid(...problems: readonly string[]): Parsed<never> {
 }
 
 declare const unit: unique symbol
-/** Milliseconds. The symbol exists only in types: `ConfigOf` uses it to give durations names that end in `Ms`. */
+/** Milliseconds. The symbol exists only in types. `ConfigOf` uses it to give durations names that end in `Ms`. */
 export type Ms = number & { readonly [unit]?: 'ms' }
 export type MsMark = typeof unit
 
@@ -58,7 +61,7 @@ export function number(min: number, max: number, kind: 'whole' | 'any' = 'whole'
   }
 }
 
-/** Parses a number of days, at least 1; `off` is null. */
+/** Parses a number of days, at least 1; `off` becomes null. */
 export function daysOrOff(max: number): (text: string) => Parsed<number | null> {
   const days = number(1, max)
   return (text) => {
@@ -92,8 +95,8 @@ export function matching(pattern: RegExp, problem: string): (text: string) => Pa
 }
 
 /**
- * Parses the service's base URL, including the version segment (traps 42, 82), and removes slashes at its end. Plain http would
- * expose the token, so it is only allowed for this machine.
+ * Parses the service's base URL with its version segment (traps 42, 82). Removes slashes at its end.
+ * Plain http is allowed only for this machine, because it would expose the token.
  */
 export function baseUrl(text: string): Parsed<string> {
   const url = URL.parse(text)
@@ -105,7 +108,9 @@ export function baseUrl(text: string): Parsed<string> {
   return problems.length > 0 ? invalid(...problems) : ok(`${url.origin}${url.pathname}`.replace(/\/+$/, ''))
 }
 
-/** The public URL of the receiver or of the ops port: https, optionally with the path prefix of a load balancer. */
+/**
+ * Parses the public URL of the receiver or of the ops port: https, optionally with the path prefix of a load balancer.
+ */
 export function publicUrl(text: string): Parsed<string> {
   const parsed = baseUrl(text)
   if ('value' in parsed) return parsed
@@ -116,7 +121,7 @@ export function isLoopback(host: string): boolean {
   return host === 'localhost' || host.endsWith('.localhost') || host === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(host)
 }
 
-/** The URL of a proxy. User and password, if present, must be decodable. */
+/** Parses the URL of a proxy. Its user and password must be correctly percent-encoded. */
 export function proxyUrl(text: string): Parsed<string> {
   const url = URL.parse(text)
   if (!url || !/^https?:$/.test(url.protocol) || url.hostname === '') return invalid('must be a URL such as http://proxy.example:3128')
@@ -134,8 +139,8 @@ function isDecodable(text: string): boolean {
 }
 
 /**
- * Proxies whose `X-Forwarded-For` is trusted: `off`, `on` (all), or addresses and networks, separated by commas or spaces. A number
- * of hops is rejected, because a sender could add hops.
+ * Parses which proxies' `X-Forwarded-For` is trusted: `off`, `on` (all), or addresses and networks. Commas or spaces
+ * separate them. Rejects a number of hops, because a sender could add hops.
  */
 export function trustProxy(text: string): Parsed<boolean | string> {
   if (/^[1-9]\d*$/.test(text))
@@ -154,7 +159,7 @@ function isNetwork(text: string): boolean {
   return version !== 0 && !address.includes('%') && (bits === undefined || Number(bits) <= (version === 4 ? 32 : 128))
 }
 
-/** @returns the bytes of a webhook secret (`whsec_…` or bare base64); null if it isn't base64. */
+/** @returns the bytes of a webhook secret (`whsec_…`, or base64 alone); null if it isn't base64. */
 export function webhookKey(text: string): Buffer | null {
   const base64 = text.replace(/^whsec_/, '')
   const padded = base64.endsWith('=')
@@ -162,7 +167,7 @@ export function webhookKey(text: string): Buffer | null {
   return hasFullLength && /^[A-Za-z0-9+/]+={0,2}$/.test(base64) ? Buffer.from(base64, 'base64') : null
 }
 
-/** Rejects short webhook secrets, which could be guessed. */
+/** Parses a webhook secret. Rejects short secrets, because they could be guessed. */
 export function webhookSecret(text: string): Parsed<string> {
   const key = webhookKey(text)
   if (key === null) return invalid('must be whsec_ and base64, or base64 alone; copy the secret again from its source')
@@ -170,7 +175,7 @@ export function webhookSecret(text: string): Parsed<string> {
   return ok(text)
 }
 
-/** A secret of another system. Any form is valid except the results of copying mistakes. */
+/** Parses a secret of another system. Rejects only the results of copying mistakes. */
 export function anySecret(text: string): Parsed<string> {
   if (text.trim() === '') return invalid('is empty; set it')
   if (text !== text.trim()) return invalid('begins or ends with a space or a line break; remove it')
@@ -182,7 +187,10 @@ export function protectKey(text: string): Parsed<string> {
   return isKey ? ok(text) : invalid('must be base64 of 32 random bytes; make one with `openssl rand -base64 32`')
 }
 
-/** Some readers of `.env` files keep quotes; the service would then reject credentials that look right in the file. */
+/**
+ * Matches a value in quotes. Some readers of `.env` files keep the quotes. The service would then
+ * reject credentials that look right in the file.
+ */
 const QUOTED = /^(["']).*\1$/s
 
 export function clientId(text: string): Parsed<string> {
@@ -190,7 +198,7 @@ export function clientId(text: string): Parsed<string> {
   return /^[\x21-\x7e]+$/.test(text) ? ok(text) : invalid('must be a client id, without spaces')
 }
 
-/** The service never issues client secrets in quotes. */
+/** Parses the service's client secret. The service never issues secrets in quotes, so quotes are rejected. */
 export function clientSecret(text: string): Parsed<string> {
   return QUOTED.test(text) ? invalid('is in quotes, which count as part of the value; remove them') : anySecret(text)
 }

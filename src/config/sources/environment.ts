@@ -2,15 +2,16 @@ import { keyOf, type Reading, readValue, type Tree, UNREADABLE } from '../schema
 import { type Environment, type Setting, settings, unknownVariables } from './names.ts'
 
 export interface EnvironmentReading extends Reading {
-  /** Variable of each value, by the key of its path (see `keyOf`). */
+  /** Name of the variable that sets each value. The key is the value's path (see `keyOf`). */
   readonly variables: ReadonlyMap<string, string>
   readonly accountVariables: readonly string[]
 }
 
 /**
- * Reads all settings of the environment, direct or from the file in `NAME_FILE`. An empty variable counts as unset, because compose files
- * pass unset variables as empty. @param referred variables that the settings file refers to, with any name. @returns a tree, with one
- * account if a variable of an account is set.
+ * Reads all settings in the environment, either from a variable or from the file in `NAME_FILE`. An empty variable
+ * counts as unset, because compose files pass unset variables as empty.
+ * @param referred variables that the settings file refers to, with any name.
+ * @returns a tree. If a variable of an account is set, the tree has one account.
  */
 export function readEnvironment(env: Environment, referred: ReadonlySet<string>): EnvironmentReading {
   const tree: Tree = {}
@@ -52,7 +53,10 @@ function isSet(text: string | undefined): text is string {
   return text !== undefined && text.trim() !== ''
 }
 
-/** Stores a value at its place in the settings file. Values of the account are collected flat below `accounts`. */
+/**
+ * Stores a value at its path in the tree. Values of the account are stored directly under
+ * `accounts`; `accountTree` completes them.
+ */
 function setValue(tree: Tree, setting: Setting, text: string | null): void {
   const [section, ...rest] = setting.path
   if (rest.length === 0) {
@@ -64,7 +68,7 @@ function setValue(tree: Tree, setting: Setting, text: string | null): void {
   tree[String(section)] = values
 }
 
-/** The environment's account in the form of the settings file, as the default account. */
+/** @returns the account of the environment in the form of the settings file, as the default account. */
 function accountTree(flat: unknown): Tree {
   const { id, secret, ...rest } = (flat ?? {}) as Tree
   const credential: Tree = { ...(id !== undefined && { id }), ...(secret !== undefined && { secret }) }

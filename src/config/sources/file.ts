@@ -6,26 +6,28 @@ import type { Environment } from './names.ts'
 import { withPresets } from './presets.ts'
 import { parseYaml } from './yaml.ts'
 
-/** `broken`: the file was unreadable, so missing settings are not reported. */
+/** `broken`: the file couldn't be read, so missing settings aren't reported. */
 export interface FileReading extends Reading {
   readonly broken: boolean
-  /** The file with `REFERENCE` for each reference to a variable or file. */
+  /** The content of the file, with `REFERENCE` instead of each reference to a variable or file. */
   readonly written: Tree
   readonly variables: ReadonlySet<string>
 }
 
 const NO_FILE: FileReading = { tree: {}, problems: [], reported: new Set(), broken: false, written: {}, variables: new Set() }
 
-/** @returns the name of a value in problems, such as `accounts[0].base_url in CONFIG_FILE`. */
+/** @returns the name of a value for problems, such as `accounts[0].base_url in CONFIG_FILE`. */
 export function nameInFile(path: Path): string {
   const text = path.map((part, index) => (typeof part === 'number' ? `[${part}]` : index === 0 ? part : `.${part}`)).join('')
   return text === '' ? 'CONFIG_FILE' : `${text} in CONFIG_FILE`
 }
 
 /**
- * Reads the YAML file in `CONFIG_FILE`, if set. In text values `${NAME}` becomes the variable and `${file:PATH}` the content of the
- * file (relative to the settings file's folder), or its absolute path if the program reads the file itself; `$${` means `${`.
- * A key without a value counts as missing.
+ * Reads the YAML file in `CONFIG_FILE`, if it is set. A key without a value counts as missing. In texts:
+ * - `${NAME}` is replaced by the variable
+ * - `${file:PATH}` is replaced by the content of the file. If the program reads the file itself, it is replaced by the
+ *   absolute path. PATH is relative to the folder of the settings file.
+ * - `$${` is replaced by `${`
  */
 export function readConfigFile(env: Environment): FileReading {
   const path = env['CONFIG_FILE']?.trim()
@@ -49,16 +51,16 @@ function unreadableFile(...problems: string[]): FileReading {
   return { ...NO_FILE, problems, broken: true }
 }
 
-/** Matches only file names, so that no misplaced secret is shown. */
+/** Matches only names of YAML and JSON files. Another text may be a misplaced secret, so it isn't shown. */
 const IS_FILE_NAME = /^[\w./~-]+\.(?:ya?ml|json)$/i
 
-/** Placeholder for a reference where only the surrounding text matters. */
+/** Replaces a reference if only the text around it matters. */
 export const REFERENCE = '\uE000'
 
-/** `$${`, or a reference, even without its closing brace. */
+/** Matches `$${`, and a reference, even without its closing brace. */
 const REFERENCES = /\$\$\{|\$\{([^}]*)(\}?)/g
 
-/** @returns a copy of `value` with `REFERENCE` for each reference. */
+/** @returns a copy of `value` with `REFERENCE` instead of each reference. */
 function withoutReferences(value: unknown): unknown {
   if (typeof value === 'string')
     return value.replace(REFERENCES, (match, name?: string) => (name === undefined ? match.slice(1) : REFERENCE))
@@ -66,12 +68,12 @@ function withoutReferences(value: unknown): unknown {
   return isTree(value) ? Object.fromEntries(Object.entries(value).map(([key, item]) => [key, withoutReferences(item)])) : value
 }
 
-/** Whether the program re-reads the file when it changes, so that the setting contains its path. */
+/** True if the program reads the file itself whenever it changes. The setting then contains the path. */
 function isFollowed([first, , third]: Path): boolean {
   return first === 'destinations' && third === 'tls'
 }
 
-/** Replaces references by their values, after parsing, so that a value can't change the structure. */
+/** Replaces references by their values. This happens after parsing, so a value can't change the structure. */
 class ReferenceExpander {
   readonly problems: string[] = []
   readonly reported = new Set<string>()
@@ -87,7 +89,7 @@ class ReferenceExpander {
     this.#original = original
   }
 
-  /** @returns a copy of `value` without empty keys. Text with an unresolved reference becomes UNREADABLE. */
+  /** @returns a copy of `value` without empty keys. A text with an unresolved reference becomes UNREADABLE. */
   expand(value: unknown, path: Path): unknown {
     if (typeof value === 'string') return this.#text(value, path)
     if (Array.isArray(value)) return value.map((item, index) => this.expand(item, [...path, index]))
@@ -123,7 +125,7 @@ class ReferenceExpander {
     this.variables.add(name)
     const value = Object.hasOwn(this.#env, name) ? this.#env[name] : undefined
     if (value !== undefined && value.trim() !== '') return value
-    // Only names in capitals are shown: any other name might be a misplaced secret.
+    // Shows only names in capital letters, because any other name might be a misplaced secret.
     const shown = /^[A-Z]+(?:_[A-Z0-9]+)*$/.test(name) ? ` ${name}` : ''
     return fail(`refers to the variable${shown}, which is not set; set it`)
   }

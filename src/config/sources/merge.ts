@@ -7,16 +7,19 @@ import { settings } from './names.ts'
 export interface MergedSettings {
   readonly tree: Tree
   readonly problems: readonly string[]
-  /** @returns one line per issue that no source has reported yet, with the setting's name as the user set it. */
+  /**
+   * @returns one line for each issue that isn't in `problems` yet. Each line starts
+   * with the setting's name as the user set it.
+   */
   problemsOf(issues: readonly z.core.$ZodIssue[]): string[]
 }
 
-/** Merges environment and file; the environment wins. Accounts come from only one of the two. */
+/** Merges the environment and the file. The environment takes precedence. Accounts come from only one of them. */
 export function mergeReadings(environment: EnvironmentReading, file: FileReading): MergedSettings {
   const conflict = 'accounts' in file.tree && environment.accountVariables.length > 0
   const tree: Tree = { ...file.tree }
   for (const [key, value] of Object.entries(environment.tree)) {
-    // A value that isn't a section stays in the tree, and the schema rejects it.
+    // If the file has a single value instead of a section, the value stays, and the schema rejects it.
     if (key === 'accounts') tree[key] = file.tree[key] ?? value
     else if (isTree(value)) tree[key] = key in tree && !isTree(tree[key]) ? tree[key] : { ...(tree[key] as Tree | undefined), ...value }
     else tree[key] = value
@@ -38,7 +41,7 @@ export function mergeReadings(environment: EnvironmentReading, file: FileReading
   }
 }
 
-/** @returns the name with which the user set or would set a value: a variable, or its path in the settings file. */
+/** @returns the name by which the user sets a value: a variable, or its path in the settings file. */
 function nameOfSetting(path: Path, variables: ReadonlyMap<string, string>, file: FileReading): string {
   const accountOfFile = path[0] === 'accounts' && 'accounts' in file.tree
   for (let length = accountOfFile ? 0 : path.length; length > 0; length -= 1) {
@@ -56,12 +59,12 @@ function variableFor(path: Path): string | undefined {
   return settings.find((setting) => keyOf(setting.path) === keyOf(path))?.env
 }
 
-/** Whether `reported` contains the value or one of its parents. */
+/** True if `reported` contains the value or one of its parents. */
 function isReported(path: Path, reported: ReadonlySet<string>): boolean {
   return path.some((_, index) => reported.has(keyOf(path.slice(0, index + 1))))
 }
 
-/** Replaces `{a.b}` by the name of that setting. Braces without a dot stay as they are. */
+/** Replaces `{a.b}` by the name of that setting. Braces without a dot don't change. */
 function insertNames(message: string, nameOf: (path: Path) => string): string {
   return message.replace(/\{(\w+(?:\.\w+)+)\}/g, (_, key: string) =>
     nameOf(key.split('.').map((part) => (/^\d+$/.test(part) ? Number(part) : part))),

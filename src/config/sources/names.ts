@@ -11,13 +11,13 @@ export interface Setting {
   /** Path in the settings file. */
   readonly path: Path
   readonly schema: z.core.$ZodType
-  /** Whether `<env>_FILE` may name a file with the value. */
+  /** True if `<env>_FILE` can name a file with the value. */
   readonly file?: true | undefined
-  /** Whether the same variable in lower case overrides this one, as in other programs. */
+  /** True if the same variable in lower case overrides this variable, as in other programs. */
   readonly lowerCase?: true | undefined
 }
 
-/** Variables without a key in the settings file. */
+/** Variables that have no key in the settings file. */
 export const outsideVariables = [
   { env: 'CONFIG_FILE', description: 'path of the YAML file' },
   {
@@ -36,9 +36,12 @@ function* settingsIn(schema: z.core.$ZodType, path: Path): Generator<Setting> {
   else if (inner instanceof z.ZodArray) yield* settingsIn(inner.element, [...path, 0])
 }
 
-/** Unknown variables with these prefixes are mistakes, not other programs' variables. */
+/**
+ * An unknown variable with one of these prefixes is reported as a mistake.
+ * Other variables may belong to other programs.
+ */
 const OWN_PREFIX = /^(?:BROKER_API|WEBHOOK|POLL|REPLAY|RECONCILE|RETENTION|CHANGES_RETENTION|UPSTREAM|OPS|DATABASE|DOCUMENTS?|PROTECT)_/
-/** Variables that Kubernetes sets in every container for a service named `ops` or `database`. */
+/** Matches variables that Kubernetes sets in every container if there is a service named `ops` or `database`. */
 const SERVICE_LINK = /_SERVICE_(?:HOST|PORT)(?:_\w+)?$|_PORT_\d+_(?:TCP|UDP)(?:_\w+)?$|_PORT$/
 
 const known = [
@@ -46,17 +49,23 @@ const known = [
   ...outsideVariables.map(({ env }) => env),
 ]
 
-/** @returns one problem per unknown variable with one of our prefixes. @param referred variables that the settings file refers to. */
+/**
+ * @returns one problem for each unknown variable with one of our prefixes.
+ * @param referred variables that the settings file refers to.
+ */
 export function unknownVariables(env: Environment, referred: ReadonlySet<string>): string[] {
   return unknownNames(env, referred)
     .filter((name) => OWN_PREFIX.test(name))
     .map((name) => `${shown(name)} is not a known variable; the nearest one is ${nearestVariable(name)}`)
 }
 
-/** Shorter names may belong to other programs. */
+/** Length of the shortest variable that is checked for misspellings. Shorter names may belong to other programs. */
 const SHORTEST_NAME = 8
 
-/** @returns a warning for each variable that resembles one of ours but lacks our prefixes. It may belong to another program. */
+/**
+ * @returns a warning for each variable that is similar to one of ours but has none of our prefixes.
+ * The variable may belong to another program.
+ */
 export function misspelled(env: Environment, referred: ReadonlySet<string>): string[] {
   return unknownNames(env, referred).flatMap((name) => {
     const meant = known.find((other) => other.length >= SHORTEST_NAME && isNear(name, other))
@@ -65,13 +74,13 @@ export function misspelled(env: Environment, referred: ReadonlySet<string>): str
   })
 }
 
-/** Whether the names differ in one character, or only in case and underscores. */
+/** True if the names differ in one character, or only in case and underscores. */
 function isNear(name: string, other: string): boolean {
   const letters = (text: string) => text.replaceAll('_', '').toUpperCase()
   return letters(name) === letters(other) || editDistance(name.slice(0, 64), other) === 1
 }
 
-/** Names of set variables that nothing in this program reads. */
+/** @returns the names of set variables that this program doesn't read. */
 function unknownNames(env: Environment, referred: ReadonlySet<string>): string[] {
   const isExpected = (name: string) => known.includes(name) || referred.has(name) || isServiceLink(name, env[name])
   return Object.keys(env)

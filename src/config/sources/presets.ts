@@ -5,20 +5,21 @@ import type { Path } from '../schema/reading.ts'
 import { isTree, type Tree } from '../schema/reading.ts'
 import { parseYaml } from './yaml.ts'
 
-/** Candidates for `config/presets/`: sources and `dist/` are at different depths. */
+/** Possible paths of `config/presets/`, because source files and `dist/` are at different depths. */
 const FOLDERS = [2, 3, 4].map((levels) => join(import.meta.dirname, '../'.repeat(levels), 'config/presets'))
 
-/** A settings file with presets merged into their destinations. */
+/** A settings file whose destinations are merged with their presets. */
 export interface WithPresets {
   readonly tree: Tree
-  /** `problem` follows the name of the setting at `path`. */
+  /** `problem` continues a sentence that starts with the name of the setting at `path`. */
   readonly problems: readonly { readonly path: Path; readonly problem: string }[]
 }
 
 /**
- * Merges each destination over its preset. Sections are merged by key, unless the destination's section has another `type`. Other values,
- * including lists, replace the preset's values. If a preset's `update` is its `request`, the destination's `request` is used for both.
- * References in a preset are resolved later, as in the file.
+ * Merges each destination with its preset. The destination's values take precedence. Sections are merged key by key,
+ * unless the destination's section has a different `type`. All other values, including lists, are replaced as a whole.
+ * If a preset's `update` is the same as its `request`, the destination's `request` is also used for both.
+ * References in a preset are resolved later, together with those of the file.
  */
 export function withPresets(tree: Tree): WithPresets {
   const { destinations } = tree
@@ -33,7 +34,7 @@ export function withPresets(tree: Tree): WithPresets {
   return { tree: { ...tree, destinations: merged }, problems }
 }
 
-/** @returns the paths of all presets by name. */
+/** @returns the path of each preset file, by the preset's name. */
 export function presetFiles(): ReadonlyMap<string, string> {
   const folder = FOLDERS.find((path) => existsSync(path))
   const files = folder === undefined ? [] : readdirSync(folder).filter((file) => /^[a-z0-9][a-z0-9-]*\.yaml$/.test(file))
@@ -50,7 +51,7 @@ function readPreset(name: unknown): { readonly tree: Tree } | { readonly problem
 
 function merge(preset: Tree, destination: Tree): Tree {
   const merged = overlay(preset, destination)
-  // True if `update` is a YAML alias of `request`.
+  // True if the preset's `update` is a YAML alias of its `request`.
   const updatesByRequest = preset['update'] !== undefined && preset['update'] === preset['request']
   return updatesByRequest && !isTree(destination['update']) ? { ...merged, update: merged['request'] } : merged
 }

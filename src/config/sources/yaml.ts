@@ -1,13 +1,15 @@
 import { LineCounter, parseDocument, type Scalar, visit } from 'yaml'
 import type { Tree } from '../schema/reading.ts'
 
-/** A mistake causes many errors in the following lines, so only the first errors are reported. */
+/** Most errors to report. One mistake causes many errors in the lines after it. */
 const MAX_ERRORS = 5
 
 /**
- * Parses YAML. Problems contain only code and position, because the library's messages quote the line, which may contain a secret. Numbers
- * and booleans stay text, and the schema parses them. As numbers, 00123 and 3.0 would change and long ids would be rounded.
- * @param name the text's name in problems.
+ * Parses YAML. Problems contain only a code and a position. The library's own messages
+ * quote the line, which may contain a secret.
+ * Numbers and booleans stay text until the schema parses them. As numbers, 00123 and 3.0
+ * would change, and long ids would be rounded.
+ * @param name name of the text in problems.
  */
 export function parseYaml(text: string, name: string): { readonly tree: Tree } | { readonly problems: string[] } {
   const lineCounter = new LineCounter()

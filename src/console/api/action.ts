@@ -6,7 +6,10 @@ interface Action<V, R> {
   readonly done: (result: R, given: V) => string
 }
 
-/** An operator's action. Shows the result, and refetches everything on the page. */
+/**
+ * Returns a mutation that runs an operator's action. Afterwards, shows a message and fetches all data of the page
+ * again.
+ */
 export function useAction<V = void, R = unknown>({ run, done }: Action<V, R>): UseMutationResult<R, Error, V> {
   const client = useQueryClient()
   return useMutation({

@@ -5,10 +5,10 @@ import type { components, paths } from './schema.d.ts'
 export type Schemas = components['schemas']
 export type Role = Schemas['Session']['role']
 
-/** The program's own routes, typed by its OpenAPI document. */
+/** Client of the program's HTTP API. Its types come from the OpenAPI document. */
 export const api = createClient<paths>({ baseUrl: location.origin, fetch: (request) => fetchAnswer(request) })
 
-/** A failed request. `status` is null if there was no answer. */
+/** A failed request. `status` is null if no answer arrived. */
 export class ApiError extends Error {
   readonly status: number | null
 
@@ -24,14 +24,20 @@ export interface ApiResponse<T> {
   readonly response: Response
 }
 
-/** @returns the body of an answer. @throws ApiError unless its status is a success. */
+/**
+ * @returns the body of the answer.
+ * @throws ApiError if the status isn't a success.
+ */
 export async function unwrap<T>(call: Promise<ApiResponse<T>>): Promise<T> {
   const { data, error, response } = await call
   if (!response.ok) throw errorOf(response.status, error)
   return data as T
 }
 
-/** Sends a request described in an earlier answer, such as the fix of an issue. */
+/**
+ * Sends a request that an earlier answer described, such as the fix of an issue.
+ * @throws ApiError if the status isn't a success.
+ */
 export async function send(method: string, path: string, body: unknown): Promise<unknown> {
   const json = body === null || body === undefined ? {} : { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }
   const response = await fetchAnswer(new Request(new URL(path, location.origin), { method, ...json }))

@@ -5,13 +5,16 @@ import { type Filter, read, readPages, refetchMs } from './read.ts'
 
 const SESSION = ['/api/v1/session']
 
-/** Removes all cached data, so that the next user can't see it. */
+/** Deletes all cached data, so that the next user can't see it. */
 export function forgetAll(client: QueryClient): void {
   client.removeQueries({ predicate: ({ queryKey: [key] }) => key !== SESSION[0] })
   clearMessage()
 }
 
-/** The signed-in user, or null. Another window may sign out, or sign in as another user. */
+/**
+ * The signed-in user; null if nobody is signed in. Fetched regularly, because another window may sign out or sign in as
+ * another user.
+ */
 export const sessionQuery = queryOptions({
   queryKey: SESSION,
   queryFn: async ({ signal, client }) => {
@@ -37,7 +40,7 @@ const live = { refetchInterval: refetchMs.live }
 const steady = { ...live, placeholderData: keepPreviousData }
 
 export const methodsQuery = read('/api/v1/session/methods', {}, { staleTime: refetchMs.rarely })
-/** For the top bar and filters. The overview page refetches it more often. */
+/** Data for the top bar and the filters. The overview page fetches it more often. */
 export const overviewQuery = read('/api/v1/overview', {}, { refetchInterval: refetchMs.summary })
 export const completenessQuery = read('/api/v1/completeness', {}, { refetchInterval: refetchMs.rarely })
 export const destinationsQuery = read('/api/v1/destinations', {}, live)
@@ -63,7 +66,7 @@ export const submissionsQuery = (query: Filter<'/api/v1/submissions'>) => readPa
 
 export const submissionCountsQuery = (account?: string) => read('/api/v1/submissions/counts', { query: { account } }, steady)
 
-/** @param at an earlier time; undefined: now. */
+/** @param at shows the submission as the mirror knew it at this time; undefined for now. */
 export const submissionQuery = (account: string, submission_id: string, at?: string) =>
   read('/api/v1/submissions/{account}/{submission_id}', { path: { account, submission_id }, query: { at } }, at ? {} : live)
 
@@ -75,7 +78,7 @@ const MAX_REJECTED = 100
 
 export const deliveriesQuery = (query: Filter<'/api/v1/inbox'>) => readPages('/api/v1/inbox', { query })
 export const deliveryCountsQuery = (account?: string) => read('/api/v1/inbox/counts', { query: { account } }, steady)
-/** Each read is audited, so a settled delivery is not refetched. */
+/** Stops fetching once the delivery is settled, because each fetch adds an entry to the audit log. */
 export const deliveryQuery = (id: string) =>
   read(
     '/api/v1/inbox/{id}',
@@ -104,6 +107,6 @@ export const runsQuery = (account?: string) => readPages('/api/v1/reconcile-runs
 export const runQuery = (id: string) => read('/api/v1/reconcile-runs/{id}', { path: { id } }, live)
 export const findingsQuery = (id: string) => readPages('/api/v1/reconcile-runs/{id}/findings', { path: { id }, query: { limit: 200 } })
 
-/** An unmasked row. Each read is audited, so it is fetched only on request. */
+/** A row with its personal values. Fetched only if the user asks, because each fetch adds an entry to the audit log. */
 export const rowQuery = (table: string, key: string) =>
   read('/api/v1/rows/{table}/{key}', { path: { table: table as 'submissions', key } }, { staleTime: Number.POSITIVE_INFINITY })

@@ -2,7 +2,7 @@ import { type InfiniteData, infiniteQueryOptions, queryOptions, type UseQueryOpt
 import { type ApiResponse, api, unwrap } from './client.ts'
 import type { paths } from './schema.d.ts'
 
-/** Refetch intervals in ms. Nothing is refetched while the tab is hidden. */
+/** How often data is fetched again, in ms. Nothing is fetched while the tab is hidden. */
 export const refetchMs = { live: 2_000, summary: 15_000, rarely: 60_000 } as const
 
 type GetOperation<P extends keyof paths> = paths[P] extends { get: infer G } ? G : never
@@ -10,7 +10,7 @@ type Answer<P extends keyof paths> =
   GetOperation<P> extends { responses: { 200: { content: { 'application/json': infer A } } } } ? A : never
 type Part<P extends keyof paths, K extends 'path' | 'query'> =
   GetOperation<P> extends { parameters: { [_ in K]?: infer Q } } ? NonNullable<Q> : never
-/** Query parameters of a path, without the cursor. */
+/** Type of the query parameters of a path, without `cursor`. */
 export type Filter<P extends keyof paths> = { readonly [K in Exclude<keyof Part<P, 'query'>, 'cursor'>]?: Part<P, 'query'>[K] | undefined }
 
 interface Params<P extends keyof paths> {
@@ -22,12 +22,12 @@ type Key<P extends keyof paths> = readonly [P, Params<P>]
 type Options<P extends keyof paths> = Omit<UseQueryOptions<Answer<P>, Error, Answer<P>, Key<P>>, 'queryKey' | 'queryFn'>
 
 function get<P extends keyof paths>(path: P, params: object, signal: AbortSignal): Promise<Answer<P>> {
-  // The callers' types check `params`.
+  // The types of `read` and `readPages` already check `params`.
   const call = api.GET as (path: P, init: object) => Promise<ApiResponse<Answer<P>>>
   return unwrap(call(path, { params, signal }))
 }
 
-/** A query whose key is its path and parameters. */
+/** Options for `useQuery` that fetch a path. The cache key consists of the path and its parameters. */
 export function read<P extends keyof paths>(path: P, params: Params<P> = {}, options: Options<P> = {}) {
   const queryKey: Key<P> = [path, params]
   return queryOptions({ queryKey, queryFn: ({ signal }) => get(path, params, signal), ...options })
@@ -39,7 +39,11 @@ const isSame = (one: unknown, other: unknown) => JSON.stringify(one) === JSON.st
 
 const hasItems = (pages: readonly unknown[] = []) => pages.some((page) => (page as { readonly items: readonly unknown[] }).items.length > 0)
 
-/** A paged list. After a filter change, old rows stay until the new rows arrive, but an old empty result disappears. */
+/**
+ * Options for `useInfiniteQuery` that fetch a list page by page. After a filter changes, the old rows stay until the
+ * new
+ * rows arrive. An empty list doesn't stay.
+ */
 export function readPages<P extends Paged>(path: P, params: Params<P> = {}) {
   const queryKey: Key<P> = [path, params]
   return infiniteQueryOptions<Answer<P>, Error, InfiniteData<Answer<P>>, Key<P>, string>({

@@ -6,7 +6,7 @@ interface Store<T> {
   readonly subscribe: (listener: () => void) => () => void
 }
 
-/** A value outside of React. Components read it with `useStore`. */
+/** Creates a value that exists outside of React. Components read it with `useStore`. */
 export function createStore<T>(initial: T): Store<T> {
   let current = initial
   const listeners = new Set<() => void>()

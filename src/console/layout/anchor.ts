@@ -1,12 +1,12 @@
 import { useRouterState } from '@tanstack/react-router'
 import { useEffect } from 'react'
 
-/** Content above the section may load for this long, and move the section. */
+/** Time in ms for which content above the section may still load and move the section. */
 const LOAD_MS = 4_000
-/** Input that ends the scrolling. */
+/** User input that stops the scrolling. */
 const inputs = ['wheel', 'touchmove', 'keydown', 'pointerdown'] as const
 
-/** Scrolls to the section in the `#` of the address, and keeps it in view while the page loads. */
+/** Scrolls to the section that the `#` of the address names. Keeps the section in view while the page loads. */
 export function useAnchor(): void {
   const hash = useRouterState({ select: ({ location }) => location.hash })
   const visit = useRouterState({ select: ({ location }) => location.state.__TSR_key })

@@ -6,7 +6,11 @@ function isTyping({ target }: KeyboardEvent): boolean {
   return target instanceof HTMLElement && (target.isContentEditable || /^(?:INPUT|TEXTAREA|SELECT)$/.test(target.tagName))
 }
 
-/** Escape leaves a field. The down arrow moves from a search to the first row of the list. The typed text stays. */
+/**
+ * Handles keys in a field. Escape leaves the field; its text stays. In a search field, the down arrow moves the focus
+ * to
+ * the first row of the list.
+ */
 function leaveField(event: KeyboardEvent): void {
   const { key, target } = event
   if (!(target instanceof HTMLElement)) return
@@ -38,8 +42,9 @@ function focusSearch(event: KeyboardEvent): void {
 }
 
 /**
- * Goes back from an item to its list and focuses the item's row.
- * @param cameFrom path of the previous page below `/console`. If it is the list, its filters are kept.
+ * Goes from an item back to its list, and focuses the row of the item.
+ * @param cameFrom path of the previous page, without `/console`; null if there is none. If that page is the list, its
+ * filters stay.
  */
 function goBack(router: AnyRouter, cameFrom: string | null): void {
   const back = document.querySelector<HTMLAnchorElement>('main a[data-back]')
@@ -66,7 +71,7 @@ export function useKeys(): { readonly openPalette: () => void; readonly palette:
         event.preventDefault()
         return setOpen(true)
       }
-      // An open menu or dialog handles its own keys.
+      // If a dialog is open, it handles its own keys.
       if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || document.querySelector('dialog[open]')) return
       if (isTyping(event)) leaveField(event)
       else if (event.key === '/') focusSearch(event)
@@ -80,7 +85,7 @@ export function useKeys(): { readonly openPalette: () => void; readonly palette:
   useEffect(
     () =>
       router.subscribe('onBeforeNavigate', ({ fromLocation, pathChanged }) => {
-        // Ignores changes of the query string, such as by a search field behind the palette.
+        // Keep the palette open if only the query string changes. A search field behind the palette may change it.
         if (!pathChanged) return
         cameFrom.current = fromLocation?.pathname ?? null
         close()

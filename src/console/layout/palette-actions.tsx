@@ -26,7 +26,7 @@ interface ChoiceProps {
   readonly children: ReactNode
 }
 
-/** An item of the palette. Choosing it first closes the palette. */
+/** An item of the command palette. Choosing it closes the palette and runs the item. */
 export function Choice({ value, icon: Icon, keywords = [], onClose, onChoose, children }: ChoiceProps) {
   const choose = () => {
     onClose()
@@ -40,7 +40,7 @@ export function Choice({ value, icon: Icon, keywords = [], onClose, onChoose, ch
   )
 }
 
-/** Actions of other pages that the user's role allows. */
+/** Palette items for actions on other pages. Shows only actions that the user's role allows. */
 export function PaletteActions({ onClose }: { readonly onClose: () => void }) {
   const { data: session } = useQuery(sessionQuery)
   const { data: destinations } = useQuery(destinationsQuery)
@@ -86,7 +86,11 @@ function useGeneralActions(): readonly PaletteAction[] {
   ]
 }
 
-/** Actions that open the page of a destination, because the user should see its state before acting. */
+/**
+ * @returns a function that lists palette items for a destination. Each item only opens the destination's page, because
+ * the
+ * user should see the state before acting.
+ */
 function useDestinationActions(): (destination: Schemas['Destination']) => readonly PaletteAction[] {
   const navigate = useNavigate()
   return ({ destination: name, state, dead }) => {

@@ -15,7 +15,7 @@ type Found = Schemas['Found']
 
 const icons: Readonly<Record<Found['kind'], LucideIcon>> = { submission: FileStack, delivery: Inbox, push: Send }
 
-/** Enabled action buttons of the page behind the palette. */
+/** @returns the enabled action buttons of the page behind the palette. */
 function actionsOfPage(): HTMLButtonElement[] {
   const buttons = [...document.querySelectorAll<HTMLButtonElement>('main .actions button.button, main form button.primary')]
   return buttons.filter(({ disabled, textContent, offsetParent }) => !disabled && offsetParent !== null && textContent.trim() !== '')
@@ -23,7 +23,11 @@ function actionsOfPage(): HTMLButtonElement[] {
 
 const FOUND = 'found '
 
-/** Ranks search results first. Other items match if each typed word begins one of their words. */
+/**
+ * Ranks an item of the palette for a search text. Results of the server come first. Another item matches if each typed
+ * word
+ * is the beginning of one of its words.
+ */
 function rankOf(value: string, search: string, keywords: readonly string[] = []): number {
   if (value.startsWith(FOUND)) return 1
   const words = [value, ...keywords]
@@ -37,7 +41,7 @@ function rankOf(value: string, search: string, keywords: readonly string[] = [])
 export function Palette({ onClose }: { readonly onClose: () => void }) {
   const [search, setSearch] = useState('')
   const [selected, setSelected] = useState('')
-  /** Whether the user has moved the selection, which a late answer must not change. */
+  /** Whether the user moved the selection. If so, results that arrive later don't change it. */
   const hasMoved = useRef(false)
   const actions = useMemo(actionsOfPage, [])
   const type = (text: string) => {
@@ -72,7 +76,7 @@ export function Palette({ onClose }: { readonly onClose: () => void }) {
                   value={`${button.textContent} ${index.toString()}`}
                   icon={Play}
                   onClose={onClose}
-                  // Waits until the dialog has returned the focus.
+                  // Click after the closing dialog has returned the focus.
                   onChoose={() => setTimeout(() => button.click())}
                 >
                   {button.textContent}
@@ -130,7 +134,7 @@ function SearchResults({ text, onFound, onClose }: GroupProps & { readonly text:
     else if (kind === 'push' && about) void navigate({ to: '/destinations/$name', params: { name: about } })
     else void navigate({ to: '/submissions/$account/$submission_id', params: { account, submission_id: submission_id ?? id } })
   }
-  // Drops results for earlier input, because Enter would open the first result.
+  // Ignore results for an earlier text. Otherwise Enter could open a result that doesn't match the text.
   const found = deferred === text ? (data?.items ?? []) : []
   const first = found[0] && resultKey(text, found[0])
   useEffect(() => {

@@ -1,12 +1,12 @@
 import { useEffect, useRef } from 'react'
 import { createStore, useStore } from '../api/store.ts'
 
-/** An action chosen on one page and run on another. */
+/** An action that the user chooses on one page and that runs on another page. */
 export type PendingAction = 'doctor' | 'backup'
 
 const pending = createStore<PendingAction | null>(null)
 
-/** Starts the action when its page is shown. */
+/** Runs the action when its page is shown. */
 export function startLater(action: PendingAction): void {
   pending.set(action)
 }

@@ -1,10 +1,14 @@
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { useCallback } from 'react'
 
-/** The query string of a page. A filter that isn't set is missing. */
+/** Query parameters in the address of a page. A filter that isn't set has no parameter. */
 export type ListSearch = Readonly<Partial<Record<string, string>>>
 
-/** @returns a filter for rows of the account in the address. A row without an account always passes; alarms use '' for no account. */
+/**
+ * @returns a function that tests whether a row belongs to the account in the address. Rows without an account always
+ * do.
+ * In alarms, '' means no account.
+ */
 export function useOfAccount(): (row: { readonly account?: string | null | undefined }) => boolean {
   const [{ account: chosen }] = useAddress()
   return ({ account }) => chosen === undefined || !account || account === chosen

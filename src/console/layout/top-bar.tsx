@@ -30,7 +30,7 @@ export function TopBar({ onPalette }: { readonly onPalette: () => void }) {
   )
 }
 
-/** Account filter of all pages. Hidden if there is only one account and the address contains no account. */
+/** Chooses the account that all pages show. Hidden if there is only one account and the address names none. */
 function AccountSwitch() {
   const [search, set] = useAddress()
   const { data: overview } = useQuery(overviewQuery)
@@ -51,7 +51,10 @@ function AccountSwitch() {
   )
 }
 
-/** The live region must always exist, or screen readers would not announce its messages. */
+/**
+ * Shows the result of the last action. The element always exists; otherwise screen readers wouldn't announce its
+ * messages.
+ */
 function StatusMessage() {
   const message = useStore(statusMessage)
   useEffect(() => {

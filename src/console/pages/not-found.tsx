@@ -1,7 +1,7 @@
 import { Link } from '@tanstack/react-router'
 import { Page } from '../parts/page.tsx'
 
-/** For an unknown address or record. */
+/** Page for an address or record that doesn't exist. */
 export function NotFound() {
   return (
     <Page title="Not found">

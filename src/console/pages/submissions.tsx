@@ -143,7 +143,7 @@ function Lanes({ lanes }: Pick<Item, 'lanes'>) {
   )
 }
 
-/** The most urgent state of the submission's changes at the destinations. */
+/** Shows the most urgent state of the submission's changes at all destinations. */
 function Pushed({ pushed }: Pick<Item, 'pushed'>) {
   if (pushed === null) return DASH
   const { dead, held, unmapped, waiting } = pushed

@@ -2,7 +2,7 @@ import type { ReactNode } from 'react'
 import type { Role } from '../api/client.ts'
 import { useMay } from '../session/session.ts'
 
-/** @returns a tooltip: `Requires the operator role.` */
+/** @returns the tooltip `Requires the … role.` */
 export const requiresRole = (role: Role) => `Requires the ${role} role.`
 
 export interface ButtonProps {
@@ -17,7 +17,7 @@ export interface ButtonProps {
   readonly label?: string
 }
 
-/** Disabled for users without the required role, which the tooltip names. */
+/** A button. If the user lacks the required role, the button is disabled, and its tooltip names the role. */
 export function Button({
   children,
   requires = 'viewer',
@@ -48,7 +48,7 @@ interface ActionButtonProps extends Omit<ButtonProps, 'onClick' | 'isBusy'> {
   readonly action: { readonly isPending: boolean; readonly mutate: () => void }
 }
 
-/** Runs an action, which by default requires the operator role. */
+/** A button that runs an action. By default, requires the operator role. */
 export function ActionButton({ action, ...button }: ActionButtonProps) {
   return <Button requires="operator" isSmall {...button} isBusy={action.isPending} onClick={() => action.mutate()} />
 }

@@ -1,11 +1,11 @@
 import { type ReactNode, useLayoutEffect, useRef, useState } from 'react'
 
-/** Shows two lines of a text, and a button for the rest. */
+/** Shows two lines of a text, and a button that shows the rest. */
 export function ClampedText({ children }: { readonly children: ReactNode }) {
   const text = useRef<HTMLParagraphElement>(null)
   const [isWhole, setWhole] = useState(false)
   const [isCut, setCut] = useState(false)
-  // The text may grow when it is unmasked.
+  // The text may become longer when personal values are shown.
   useLayoutEffect(() => {
     const element = text.current
     if (!element || isWhole) return

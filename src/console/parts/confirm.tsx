@@ -7,7 +7,7 @@ import { Modal } from './modal.tsx'
 export interface Question {
   readonly title: string
   readonly text: ReactNode
-  /** Label of the confirming button: a verb with its object. */
+  /** Label of the button that confirms: a verb and its object. */
   readonly confirmLabel: string
   readonly isDanger?: boolean
 }
@@ -38,14 +38,14 @@ export function Confirm({ title, text, confirmLabel, isDanger = false, onDo, onC
 }
 
 interface ConfirmButtonProps extends Omit<ButtonProps, 'onClick' | 'type'> {
-  /** @returns the question. If there is nothing to do, announces that and returns null. */
+  /** @returns the question to ask. If there is nothing to do, shows a message and returns null. */
   readonly ask: () => Question | Promise<Question | null>
   readonly onDo: () => void
-  /** Shows the question outside the button, if the button may disappear while the question is open. */
+  /** Shows the question in another component. Use this if the button may disappear while the question is open. */
   readonly onQuestion?: (question: Question) => void
 }
 
-/** Asks for confirmation before acting. By default, requires the operator role. */
+/** A button that asks for confirmation before it acts. By default, requires the operator role. */
 export function ConfirmButton({ ask, onDo, onQuestion, isBusy = false, ...button }: ConfirmButtonProps) {
   const [question, setQuestion] = useState<Question | null>(null)
   const [isAsking, setAsking] = useState(false)

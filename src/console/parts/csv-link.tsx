@@ -6,7 +6,11 @@ interface CsvLinkProps {
   readonly of: string
 }
 
-/** Downloads all rows that match the filters of a list. @param path without `.csv`. @param of Name of the list, for screen readers. */
+/**
+ * Link that downloads all rows of a list that match its filters.
+ * @param path path of the list, without `.csv`.
+ * @param of name of the list, for screen readers.
+ */
 export function CsvLink({ path, filter, of }: CsvLinkProps) {
   const given = Object.entries(filter).flatMap(([name, value]): [string, string][] => (value ? [[name, String(value)]] : []))
   const query = new URLSearchParams(given).toString()

@@ -12,11 +12,11 @@ interface DetailProps {
   readonly children: ReactNode
 }
 
-/** An item of a list, shown next to the list or instead of it. */
+/** Shows an item of a list, next to the list or instead of it. */
 export function Detail({ title, back, chip, lead, actions, children }: DetailProps) {
   useTitle(title)
   const heading = useRef<HTMLHeadingElement>(null)
-  // After opening by keyboard, reading continues at the heading. A click doesn't move the focus.
+  // If the item was opened by keyboard, move the focus to the heading. If it was opened by a click, leave the focus.
   useEffect(() => {
     if (document.activeElement?.matches(':focus-visible')) heading.current?.focus()
   }, [])

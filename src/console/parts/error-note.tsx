@@ -4,11 +4,14 @@ import { OpensModal } from './modal.tsx'
 interface ErrorNoteProps {
   readonly text: string
   readonly of: string
-  /** The full error, if `text` is shortened. Rendered when opened. */
+  /** The full error, if `text` is shortened. Rendered when the dialog opens. */
   readonly children?: ReactNode
 }
 
-/** The error of a row in one line. A click opens the full error. @param of Name of the row. */
+/**
+ * Shows the error of a row in one line. A click opens the full error.
+ * @param of name of the row.
+ */
 export function ErrorNote({ text, of, children = text }: ErrorNoteProps) {
   const button = (open: () => void) => (
     <button type="button" className="plain cell-note ellipsis small-text bad" title={text} onClick={open}>

@@ -7,7 +7,7 @@ import { SearchField } from './search-field.tsx'
 type Fact = readonly [name: string, value: ReactNode]
 
 interface FactsProps {
-  /** A fact that doesn't apply is false. */
+  /** Names and values. Pass false for a fact that doesn't apply. */
   readonly items: readonly (Fact | false)[]
   readonly isMono?: boolean
 }
@@ -60,7 +60,10 @@ interface ChoiceProps {
   readonly onChange: (value: string) => void
 }
 
-/** A filter with a few values. Also shows a value of the address that isn't an option. @param all Label of the empty choice. */
+/**
+ * A select field for a filter. If the address contains a value that isn't an option, shows that value too.
+ * @param all label of the empty choice.
+ */
 export function Choice({ label, value, all, options, onChange }: ChoiceProps) {
   const named = options.map((option) => (typeof option === 'string' ? ([option, wordOf(option)] as const) : option))
   const isOther = value !== '' && named.every(([key]) => key !== value)
@@ -92,9 +95,9 @@ export function FilterSearch({ name, ...field }: FilterProps & { readonly placeh
 }
 
 interface ClearFiltersProps {
-  /** Query parameters that have a field. */
+  /** Query parameters for which the page has a field. */
   readonly names: readonly string[]
-  /** Query parameters that only links set. Each is shown with a button that removes it. */
+  /** Query parameters that only links set. Each is shown as a button that removes it. */
   readonly linked?: readonly string[]
 }
 

@@ -1,9 +1,9 @@
 import { type FormEvent, type InputHTMLAttributes, type ReactNode, useId } from 'react'
 
 interface FormValues {
-  /** @returns the trimmed text of a field, '' if it doesn't exist. */
+  /** @returns the trimmed text of a field; '' if the field doesn't exist. */
   readonly text: (name: string) => string
-  /** @returns whether a box is checked. */
+  /** @returns whether a checkbox is checked. */
   readonly has: (name: string) => boolean
 }
 

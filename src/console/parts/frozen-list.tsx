@@ -1,9 +1,12 @@
 import { type ReactNode, useState } from 'react'
 
-/** A list scrolled further than this is frozen. */
+/** If the page is scrolled down by more than this, the list doesn't change. */
 const FROZEN_FROM_PX = 160
 
-/** Freezes a list while the user reads further down. @returns the rows to show, and a button that shows newer rows. */
+/**
+ * Keeps the rows of a list unchanged while the user reads further down.
+ * @returns the rows to show, and a button that shows newer rows.
+ */
 export function useFrozenList<T>(
   rows: readonly T[],
   keyOf: (row: T) => string,

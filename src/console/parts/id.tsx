@@ -3,7 +3,7 @@ import { announce, announceError } from '../api/announce.ts'
 const HEAD = 8
 const TAIL = 4
 
-/** @returns the head and the tail of an id. */
+/** @returns the first 8 and the last 4 characters of a long id. */
 export function shortId(id: string): string {
   return id.length > HEAD + TAIL + 3 ? `${id.slice(0, HEAD)}…${id.slice(-TAIL)}` : id
 }

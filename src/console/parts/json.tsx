@@ -9,7 +9,10 @@ interface JsonProps {
   readonly find?: string
 }
 
-/** A folded tree. @param find Hides fields and values that don't contain this text. */
+/**
+ * Shows JSON as a tree that can be folded.
+ * @param find hides fields and values that don't contain this text.
+ */
 export function Json({ value, find = '' }: JsonProps) {
   return (
     <div className="json mono">
@@ -65,7 +68,7 @@ function Node({ name, value, depth, find }: NodeProps) {
   )
 }
 
-/** @returns the parsed JSON, or the text itself if it isn't JSON. */
+/** @returns the parsed value; the text itself if it isn't JSON. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)

@@ -9,7 +9,7 @@ import { Json, parseJson } from './json.tsx'
 import { OpensModal } from './modal.tsx'
 import { QueryState } from './states.tsx'
 
-/** Placeholder of a personal value. */
+/** Text that the server sends instead of a personal value. */
 export const MASK = '••••'
 
 interface RowRef {
@@ -17,10 +17,10 @@ interface RowRef {
   readonly row: string
 }
 
-/** @returns the unmasked row, null before `show` has fetched it. */
+/** @returns the row with its personal values, and a function that fetches it. The row is null until then. */
 export function useShownRow({ table, row }: RowRef) {
   const client = useQueryClient()
-  // Fetched only by `show`, because each read is audited.
+  // Only `show` fetches the row, because each fetch adds an entry to the audit log.
   const { data } = useQuery({ ...rowQuery(table, row), enabled: false })
   const show = () =>
     client.fetchQuery(rowQuery(table, row)).then(
@@ -36,7 +36,7 @@ interface MaskedValueProps extends RowRef {
   readonly what: string
 }
 
-/** A value of a row, with a button that unmasks it. */
+/** Shows a value of a row. If it is masked, adds a button that shows it. */
 export function MaskedValue({ table, row, column, value, what }: MaskedValueProps) {
   const { shown, show } = useShownRow({ table, row })
   if (value !== MASK) return <>{textOf(value)}</>
@@ -75,7 +75,7 @@ interface RawProps extends RowRef {
   readonly what: string
 }
 
-/** Opens the row as the service sent it. */
+/** Button that shows the row's JSON as the service sent it. */
 export function Raw({ table, row, what }: RawProps) {
   const may = useMay('operator')
   const button = (open: () => void) => (
@@ -98,7 +98,7 @@ export function Raw({ table, row, what }: RawProps) {
 }
 
 function RawObject({ table, row }: RowRef) {
-  // Refetched at each opening, but not automatically, because each read is audited.
+  // Fetch each time the dialog opens, but never automatically, because each fetch adds an entry to the audit log.
   const query = useQuery({ ...rowQuery(table, row), staleTime: 0, refetchOnWindowFocus: false, refetchOnReconnect: false })
   return (
     <QueryState query={query} rows={4}>

@@ -5,12 +5,16 @@ interface ModalProps {
   readonly title: string
   readonly onClose: () => void
   readonly children: ReactNode
-  /** Whether only screen readers get the title. */
+  /** Whether the title is only for screen readers. */
   readonly isTitleHidden?: boolean
   readonly className?: string
 }
 
-/** @returns the first field, or else the first action, which is harmless. By default, the browser focuses the close button. */
+/**
+ * @returns the element to focus: the first field; without fields, the first action, which is harmless. The browser
+ * would
+ * focus the close button.
+ */
 function firstFocus(dialog: HTMLElement): HTMLElement | null {
   const fields = 'input:not(:disabled, [type="checkbox"], [type="radio"]), select:not(:disabled), textarea:not(:disabled)'
   return dialog.querySelector<HTMLElement>(fields) ?? dialog.querySelector<HTMLElement>('.actions button:not(:disabled)')
@@ -19,7 +23,7 @@ function firstFocus(dialog: HTMLElement): HTMLElement | null {
 export function Modal({ title, onClose, children, isTitleHidden = false, className = '' }: ModalProps) {
   const dialog = useRef<HTMLDialogElement>(null)
   const heading = useId()
-  // Closes the dialog before its removal, because a removed dialog doesn't return the focus.
+  // Close the dialog before React removes it. A dialog that is removed while open doesn't return the focus.
   useLayoutEffect(() => {
     const shown = dialog.current
     if (!shown) return
@@ -61,7 +65,7 @@ interface OpensModalProps {
   readonly children: ReactNode
 }
 
-/** A button with a dialog. The content is rendered only while the dialog is open. */
+/** A button that opens a dialog. The dialog's content is rendered only while it is open. */
 export function OpensModal({ button, ...modal }: OpensModalProps) {
   const [isOpen, setOpen] = useState(false)
   return (

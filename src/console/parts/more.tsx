@@ -8,7 +8,7 @@ export interface Pages {
 
 interface MoreProps {
   readonly pages: Pages
-  /** Label of the button. If it is missing, the next page loads when the end is in sight. */
+  /** Label of the button for the next page. If missing, the next page loads when the user scrolls to the end. */
   readonly button?: string | undefined
 }
 

@@ -7,12 +7,12 @@ export function count(n: number): string {
   return whole.format(n)
 }
 
-/** @returns `12`, or `1,000+` for an incomplete count. */
+/** @returns a text such as `12`; for an incomplete count, `1,000+`. */
 export function countUpTo({ count: n, is_complete }: { readonly count: number; readonly is_complete: boolean }): string {
   return is_complete ? count(n) : `${count(n)}+`
 }
 
-/** @returns `1 delivery`, `12 deliveries`. */
+/** @returns a number with its noun, such as `1 delivery` or `12 deliveries`. */
 export function counted(n: number, one: string, many = `${one}s`): string {
   return `${whole.format(n)} ${n === 1 ? one : many}`
 }
@@ -21,7 +21,7 @@ export function share(ratio: number): string {
   return percent.format(ratio)
 }
 
-/** @param cents of a US dollar. */
+/** @param cents amount in cents of a US dollar. */
 export function money(cents: number | null | undefined): string {
   return cents === null || cents === undefined ? '–' : dollars.format(cents / 100)
 }
@@ -31,7 +31,7 @@ export function size(n: number): string {
   return n < 1_000_000 ? `${bytes.format(n / 1_000)} KB` : `${bytes.format(n / 1_000_000)} MB`
 }
 
-/** @returns `80 ms`, `1.4 s`, `3 min`. */
+/** @returns a duration such as `80 ms`, `1.4 s`, or `3 min`. */
 export function seconds(s: number | null | undefined): string {
   if (s === null || s === undefined) return '–'
   if (s < 1) return `${Math.round(s * 1_000)} ms`

@@ -8,10 +8,10 @@ type Answer<Row> = { readonly items: readonly Row[] } | { readonly pages: readon
 
 interface QueryTableProps<Row> extends Omit<TableProps<Row>, 'rows'> {
   readonly query: UseQueryResult<Answer<Row>>
-  /** Whether to show a row. */
+  /** @returns whether to show the row. */
   readonly keep?: (row: Row) => boolean
   readonly empty: ReactNode
-  /** Label of the button for the next page. Default: the next page loads automatically. */
+  /** Label of the button for the next page. If missing, the next page loads when the user scrolls to the end. */
   readonly more?: string
 }
 

@@ -15,7 +15,7 @@ export function SearchField({ label, value, onChange, placeholder, name }: Searc
   const [text, setText] = useState(value)
   const sent = useRef(value)
   useEffect(() => {
-    // An echo of the sent text must not replace text typed since then.
+    // Ignore the value if it only repeats the text sent before. The user may have typed more since.
     if (value !== sent.current) setText(value)
     sent.current = value
   }, [value])

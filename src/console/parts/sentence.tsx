@@ -1,4 +1,4 @@
-/** A text with commands between backticks. */
+/** Shows a text. Parts between backticks are commands. */
 export function Sentence({ text }: { readonly text: string }) {
   const parts = text.split('`')
   // biome-ignore lint/suspicious/noArrayIndexKey: the parts have no other key and don't move.

@@ -4,7 +4,7 @@ import { ApiError } from '../api/client.ts'
 
 const ROWS = ['a', 'b', 'c', 'd', 'e', 'f']
 
-/** Skeleton rows. The style delays them. */
+/** Placeholder rows while data loads. The style sheet delays their appearance. */
 export function Loading({ rows = 6 }: { readonly rows?: number }) {
   return (
     <div className="loading stack" aria-busy="true">
@@ -38,7 +38,7 @@ export function Failed({ error, onRetry }: { readonly error: Error; readonly onR
   )
 }
 
-/** A missing value. */
+/** Shown for a missing value. */
 export const DASH = <span className="quiet">–</span>
 
 interface QueryStateProps<T> {
@@ -47,7 +47,11 @@ interface QueryStateProps<T> {
   readonly children: (data: T) => ReactNode
 }
 
-/** The data of a query, or its loading or error state. Old data stays if a refetch fails. */
+/**
+ * Shows the data of a query. Without data, shows that the query is loading or has failed. If a later fetch fails, the
+ * old
+ * data stays.
+ */
 export function QueryState<T>({ query, rows = 6, children }: QueryStateProps<T>) {
   if (query.data !== undefined) return <>{children(query.data)}</>
   if (query.error) return <Failed error={query.error} onRetry={() => void query.refetch()} />

@@ -8,19 +8,22 @@ const BEYOND = 16
 
 export interface Column<Row> {
   readonly id: string
-  /** Column title. Empty for checkboxes and buttons; screen readers get a name instead. */
+  /** Column title. Empty for columns of checkboxes and buttons, which have a name for screen readers. */
   readonly head: string
-  /** Called as a function: as a component, new columns would close anything open in a cell. */
+  /**
+   * Returns the content of a cell. Don't turn this into a component: new `columns` would then close menus open in a
+   * cell.
+   */
   readonly cell: (row: Row) => ReactNode
   readonly isNumber?: boolean
-  /** Largest screen that hides the column: 2 a tablet, 3 a small laptop, 4 a laptop. */
+  /** Which screens hide the column. 2: tablets and smaller. 3: small laptops and smaller. 4: laptops and smaller. */
   readonly rank?: 2 | 3 | 4
-  /** Whether phones show the column despite `rank`, below the rest of the row. */
+  /** Whether phones show the column despite its `rank`, below the other cells of the row. */
   readonly isOnPhone?: boolean
-  /** Special content: a checkbox, the row's buttons, or a sentence of several lines. */
+  /** Kind of special content: a checkbox, the buttons of the row, or a sentence of several lines. */
   readonly holds?: 'box' | 'buttons' | 'sentence'
   readonly isWide?: boolean
-  /** Values of `sort` in the address: default direction, then reversed. */
+  /** Values of the parameter `sort` for this column: first the default direction, then the reverse. */
   readonly sorts?: readonly [first: string, second: string]
 }
 
@@ -35,7 +38,7 @@ export interface TableProps<Row> {
   readonly isChosen?: (row: Row) => boolean
 }
 
-/** A dense list. Only the visible rows of a long list are rendered. */
+/** A table. If the list is long, only the visible rows are rendered. */
 export function Table<Row>({ label, columns, rows, keyOf, hidden = [], sort, onSort, isChosen }: TableProps<Row>) {
   const shown = columns.filter(({ id }) => !hidden.includes(id))
   const body = useRef<HTMLTableSectionElement>(null)
@@ -82,7 +85,7 @@ function classOf({ isNumber, rank, isWide, isOnPhone, holds }: Looks): string | 
   return names.filter(Boolean).join(' ') || undefined
 }
 
-/** A click on a row opens its link, except on other controls and while text is selected. */
+/** Opens the link of a row that was clicked. Ignores clicks on other controls, and clicks while text is selected. */
 function openRow({ target, currentTarget, metaKey, ctrlKey }: MouseEvent<HTMLTableRowElement>): void {
   const isOwn =
     !(target instanceof Element) || !currentTarget.contains(target) || target.closest('a, button, input, label, summary, dialog')
@@ -131,10 +134,10 @@ function Head({ column, sort, onSort }: HeadProps) {
 interface InSight {
   readonly first: number
   readonly end: number
-  /** Height in pixels of the unrendered rows before and after. */
+  /** `before`: height in pixels of the rows above the rendered ones. `after`: height of the rows below. */
   readonly before: number
   readonly after: number
-  /** Measures a row, because heights differ on phones. */
+  /** Measures the height of a row, because phones have rows of different heights. */
   readonly measure?: (row: HTMLElement | null) => void
 }
 

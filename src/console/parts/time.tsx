@@ -24,7 +24,7 @@ export function dayOf(at: string): string {
   return longDay.format(new Date(at))
 }
 
-/** @param date date from the service, without a time zone. */
+/** @param date a date from the service, which has no time zone. */
 export function dateText(date: string): string {
   const ms = Date.parse(`${date}T00:00:00Z`)
   return Number.isNaN(ms) ? date : day.format(ms)
@@ -33,14 +33,14 @@ export function dateText(date: string): string {
 const now = createStore(Date.now())
 setInterval(() => now.set(Date.now()), SECOND_MS)
 
-/** @returns `4 min`. */
+/** @returns a duration such as `4 min`. */
 export function durationText(ms: number): string {
   const seconds = Math.max(0, Math.floor(ms / SECOND_MS))
   for (const [unit, length] of STEPS) if (seconds >= length) return `${Math.floor(seconds / length)} ${unit}`
   return `${seconds} s`
 }
 
-/** @returns local time and UTC, for tooltips. */
+/** @returns the local time and UTC as text, for tooltips. */
 export function bothTimes(at: string): string {
   return `${whole.format(new Date(at))} · ${at.slice(0, 19).replace('T', ' ')} UTC`
 }
@@ -48,7 +48,7 @@ export function bothTimes(at: string): string {
 interface AgeProps {
   readonly at: string | null | undefined
   readonly none?: string
-  /** Whether to show future times. Default: they are shown as now, because clocks differ. */
+  /** Whether to show future times. If false, shows them as `now`, because the browser's clock may differ. */
   readonly canBeFuture?: boolean
 }
 
@@ -68,7 +68,7 @@ export function Age({ at, none = '–', canBeFuture = false }: AgeProps) {
   )
 }
 
-/** `verified 2 h ago` */
+/** Shows a word and an age, such as `verified 2 h ago`. */
 export function WordAndAge({ word, at }: Pick<AgeProps, 'at'> & { readonly word: string }) {
   return (
     <>
@@ -77,7 +77,7 @@ export function WordAndAge({ word, at }: Pick<AgeProps, 'at'> & { readonly word:
   )
 }
 
-/** `as of 12:03`, for figures that are counted once a minute. Nothing for live figures. */
+/** Shows `as of 12:03` for figures that are counted once a minute. Shows nothing for live figures (`at` is null). */
 export function AsOf({ at }: { readonly at: string | null | undefined }) {
   const nowMs = useStore(now)
   if (!at) return null

@@ -3,7 +3,7 @@ import { announceError } from '../api/announce.ts'
 import { ApiError, api, type Role, reasonOf, unwrap } from '../api/client.ts'
 import { forgetAll, methodsQuery, sessionQuery } from '../api/queries.ts'
 
-/** @returns whether the user has this role or a higher role. */
+/** @returns whether the user has this role or a higher one. */
 export function useMay(role: Role): boolean {
   const { data } = useQuery(sessionQuery)
   return data?.may.includes(role) ?? false
@@ -19,7 +19,7 @@ export function useSignOut(): () => Promise<void> {
     try {
       await unwrap(api.DELETE('/api/v1/session'))
     } catch (error) {
-      // An expired session is already signed out.
+      // If the session has expired, the user is already signed out.
       if (!(error instanceof ApiError && error.status === 401)) return announceError(`You are still signed in: ${reasonOf(error)}`)
     }
     client.setQueryData(sessionQuery.queryKey, null)
@@ -29,7 +29,11 @@ export function useSignOut(): () => Promise<void> {
 
 const RETURN_TO = 'submission-mirror.return-to'
 
-/** Stores the requested address while the user signs in at a provider, which returns to the first page. */
+/**
+ * Stores the current address while the user signs in at an identity provider. The provider returns the user to the
+ * first
+ * page.
+ */
 export function keepAddress(): void {
   sessionStorage.setItem(RETURN_TO, `${location.pathname}${location.search}${location.hash}`)
 }
@@ -40,14 +44,21 @@ export function returnToAddress(): void {
   if (address !== null) history.replaceState(null, '', address)
 }
 
-/** Removes the token from the `#` of the address. Browsers don't send that part to a server. */
+/**
+ * Reads the token in the `#` of the address and removes it from there. Browsers don't send this part to a server.
+ * @returns null if there is no token.
+ */
 export function takeTokenFromAddress(): string | null {
   const token = new URLSearchParams(location.hash.slice(1)).get('token')
   if (token !== null) history.replaceState(null, '', `${location.pathname}${location.search}`)
   return token
 }
 
-/** Signs in with the token of the address, in the demo only. Elsewhere, another site could sign the user in as someone else. */
+/**
+ * Signs in with the token of the address. Works only in the demo; elsewhere, a link on another site could sign the user
+ * in
+ * as someone else.
+ */
 export async function signInByAddress(client: QueryClient, token: string): Promise<void> {
   const methods = await client.fetchQuery(methodsQuery).catch(() => null)
   if (methods?.link) await signIn(token).catch(() => undefined)

@@ -5,14 +5,17 @@ import { Logo } from '../layout/logo.tsx'
 import { Field, Form } from '../parts/form.tsx'
 import { keepAddress, signIn } from './session.ts'
 
-/** Shown instead of the requested page, whose address stays. @param token Initial value of the field. */
+/**
+ * Sign-in page. Shown instead of the requested page. The address doesn't change.
+ * @param token initial value of the field.
+ */
 export function SignIn({ token }: { readonly token: string }) {
   const { data: methods } = useQuery(methodsQuery)
   useEffect(() => {
     document.title = 'Sign in · submission-mirror'
   }, [])
   const oidc = methods?.oidc ?? null
-  // A link has no `Origin` header, and a proxy may hide the address of this page.
+  // Pass the origin of this page, because a link sends no `Origin` header and a proxy may hide the address.
   const from = encodeURIComponent(location.origin)
   return (
     <main className="sign-in stack">
@@ -37,7 +40,7 @@ export function SignIn({ token }: { readonly token: string }) {
 
 interface FormProps {
   readonly token: string
-  /** Whether another sign-in method is shown first. */
+  /** Whether another way to sign in is shown above. */
   readonly isSecond: boolean
 }
 

@@ -9,17 +9,17 @@ export interface Download {
   readonly client: Pick<UpstreamClient, 'document'>
   readonly elsewhere: Pick<Elsewhere, 'get'>
   readonly storage: DocumentStorage
-  /** The account's base URL, without a slash at its end. */
+  /** Base URL of the account, without a trailing slash. */
   readonly baseUrl: string
   readonly maxBytes: number
 }
 
-/** Media types of web pages and error answers, which are never a document. */
+/** Media types of web pages and error answers. An answer with one of these types is not a document. */
 const PAGES = new Set(['text/html', 'application/xhtml+xml', 'application/json', 'application/problem+json'])
 
 /**
- * Downloads a document into the storage. @throws request errors, RefusedDocument if the bytes aren't the document, StorageUnavailable, the
- * reason of `signal`.
+ * Downloads a document into the storage.
+ * @throws request errors; RefusedDocument if the bytes aren't the document; StorageUnavailable; the reason of `signal`.
  */
 export async function download(o: Download, document: DocumentRow, signal: AbortSignal): Promise<StoredDocument> {
   const place = placeOf(document, o.baseUrl)
@@ -27,7 +27,7 @@ export async function download(o: Download, document: DocumentRow, signal: Abort
   const keep: TakeDocument<StoredDocument> = (answer) => keepAnswer(o, document, answer)
   if (place.of === 'elsewhere') return await o.elsewhere.get(place.link, keep, signal)
   const end = await o.client.document(place.place, async (answer) => redirectOf(answer) ?? (await keep(answer)), signal)
-  // Redirects get no token, like any other link.
+  // Redirects are requested without the token, like any other link.
   return typeof end === 'string' ? await o.elsewhere.get(new URL(end, `${o.baseUrl}/`).href, keep, signal) : end
 }
 
@@ -43,12 +43,14 @@ async function keepAnswer({ storage, maxBytes }: Download, document: DocumentRow
   return await storage.keep(answer.body, { maxBytes, bytes: answer.bytes, isPdf })
 }
 
-/** Where to fetch a document: the service, with the token; another host, without it; null if unknown. */
+/**
+ * Where to fetch a document: from the service with its token, or from another host without the token. Null if unknown.
+ */
 type FetchPlace = { readonly of: 'service'; readonly place: DocumentPlace } | { readonly of: 'elsewhere'; readonly link: string } | null
 
 /**
- * Prefers the document's path, then its id, then its link. A link below the base URL or without a host goes to the service. The spec
- * doesn't say what `document_url` is relative to.
+ * Uses the document's path, else its link, else its id. A link below the base URL, or without a host, goes to the
+ * service. The specification doesn't say what `document_url` is relative to.
  */
 function placeOf({ document_id, download_path, document_url }: DocumentRow, baseUrl: string): FetchPlace {
   if (download_path !== null) return { of: 'service', place: { path: download_path } }
@@ -59,7 +61,10 @@ function placeOf({ document_id, download_path, document_url }: DocumentRow, base
   return namesHost ? { of: 'elsewhere', link: document_url } : { of: 'service', place: { path: document_url } }
 }
 
-/** Whether the path, media type or name promises a PDF. Finalized documents are always PDFs. */
+/**
+ * Whether the document should be a PDF. The media type decides. Without one, the path or name does; finalized documents
+ * are always PDFs.
+ */
 function promisesPdf({ document_id, content_type, name, download_path, document_url }: DocumentRow): boolean {
   const path = (download_path ?? document_url ?? '').split(/[?#]/, 1)[0] ?? ''
   if (content_type !== null) return /^application\/pdf\b/i.test(content_type)

@@ -26,11 +26,11 @@ import { type DocumentStorage, StorageUnavailable, type StoredDocument, TooLongD
 import { download } from './download.ts'
 import type { Space } from './space.ts'
 
-/** Interval in ms of checks for due documents. */
+/** Maximum time between checks for due documents. */
 const TICK_MS = 1_000
-/** Concurrent fetches. */
+/** Maximum number of fetches that run at the same time. */
 const AT_ONCE = 2
-/** Retry delay if the account is rejected. Its poller suspends it. */
+/** Retry delay if the service rejects the account. The account's poller then stops the account. */
 const REFUSED_WAIT_MS = 60_000
 const ERROR_LENGTH = 500
 
@@ -46,13 +46,13 @@ export interface FetcherOptions extends ServiceParts {
 }
 
 /**
- * Fetches the documents of one account, with retries. A file is durable before its row is written, so a crash leaves no row without a file;
- * a file without a row is swept. Requests have a lower priority than reads. Pauses while the account is stopped, the service is down, or
- * the storage is unavailable or full.
+ * Fetches the documents of one account, with retries. Stores a file durably before its row, so that a crash never
+ * leaves a row without its file. A sweep removes files without a row. Reads have priority over these requests. Claims
+ * nothing while the account is stopped, the service is down, or the storage is unavailable or full.
  */
 export class DocumentFetcher extends DueLoop<FetchClaim> {
   readonly #o: FetcherOptions
-  /** Time of the steady clock. */
+  /** No document is claimed before this time, in ms of the steady clock. */
   #pausedUntil = Number.NEGATIVE_INFINITY
 
   constructor(options: FetcherOptions) {
@@ -64,7 +64,7 @@ export class DocumentFetcher extends DueLoop<FetchClaim> {
     const { db, account, maxBytes, hosts } = this.#o
     await releaseLeft(db, claimedFetches, { account })
     await db.write('document-release', async (tx) => {
-      // Retry fetches that earlier settings rejected.
+      // Retries fetches that earlier settings rejected: a smaller size limit, or an unlisted host.
       await requestRefused(tx, account, maxBytes)
       await requestFailed(tx, account, hosts.map(unlistedHostText))
     })
@@ -98,7 +98,7 @@ export class DocumentFetcher extends DueLoop<FetchClaim> {
     }
     await this.#settleStored(claim, stored)
     observer.count('documents_total', { account, outcome: 'stored' })
-    // A purge may have removed the same bytes while they were recorded.
+    // A purge may have removed the file while its row was written.
     if ((await storage.size(stored.path)) !== stored.bytes) await this.#noteLost(claim)
   }
 
@@ -113,7 +113,7 @@ export class DocumentFetcher extends DueLoop<FetchClaim> {
 
   async #settleFailure(claim: FetchClaim, failure: unknown): Promise<void> {
     const { db, observer, clock, account, log, maxBytes } = this.#o
-    // A rejected account stops all of its requests, and no document is at fault.
+    // If the service rejects the account, the document isn't at fault, so no failure is stored.
     if (failure instanceof AuthRefusedError) return await releaseFetch(db, claim, REFUSED_WAIT_MS)
     const throttledMs = upstreamClass(failure) === 'throttled' ? retryAfterOf(failure) : 0
     if (throttledMs > 0) this.#pausedUntil = clock.steady() + throttledMs
@@ -156,21 +156,24 @@ export class DocumentFetcher extends DueLoop<FetchClaim> {
 }
 
 const FIRST_WAIT_MS = 30_000
-/** Failing documents are retried for this long (trap 54). */
+/** Number of days for which a failing document is retried (trap 54). */
 const RETRY_DAYS = 14
 const RETRY_MS = RETRY_DAYS * 86_400_000
-/** Pause if storage is unavailable. */
+/** Pause after the storage was unavailable. */
 const STORAGE_PAUSE_MS = 60_000
 
-/** When a failed document is retried. */
+/** When to retry a failed document. */
 interface RetryPlan extends FetchSettlement {
-  /** Text appended to the error; empty if the error says what to do. */
+  /** Text to append to the error. Empty if the error itself says what to do. */
   readonly next: string
 }
 
 const ASK = 'ask the service for the document'
 
-/** The spec calls no failure permanent, so nearly every failure is retried. Failures caused by settings wait for other settings. */
+/**
+ * Retries nearly every failure, because the specification calls none permanent. If a setting caused the failure, the
+ * retry waits until the setting changes.
+ */
 function planRetry(claim: FetchClaim, failure: unknown, maxBytes: number, clock: Clock): RetryPlan {
   const failures = claim.failures + 1
   if (failure instanceof TooLongDocument) return { dueInMs: null, failures, refusedOverBytes: maxBytes, next: '' }

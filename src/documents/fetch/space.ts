@@ -1,11 +1,11 @@
 import type { ServiceParts } from '../../store/engine/db.ts'
 import { storedBytes } from '../../store/reads/fetches.ts'
 
-/** Interval of recounts, normally and while full. Other processes also store documents. */
+/** Interval between counts of the used bytes: normally, and while full. Other processes also store documents. */
 const COUNTED_MS = 600_000
 const COUNTED_FULL_MS = 60_000
 
-/** Tracks use of DOCUMENTS_TOTAL_BYTES. */
+/** Tracks how many of DOCUMENTS_TOTAL_BYTES are used. */
 export class Space {
   readonly #o: Pick<ServiceParts, 'db' | 'clock' | 'log'>
   readonly #totalBytes: number
@@ -18,7 +18,10 @@ export class Space {
     this.#totalBytes = totalBytes
   }
 
-  /** Whether fetching is paused until the limit is raised or documents are removed. Logs when it becomes full. */
+  /**
+   * Whether the limit is reached. Fetching then pauses until the limit is raised or documents are removed. Logs a
+   * warning when the limit is reached.
+   */
   async isFull(): Promise<boolean> {
     const { db, clock, log } = this.#o
     if (clock.steady() - this.#countedAt > (this.#wasFull ? COUNTED_FULL_MS : COUNTED_MS)) {
@@ -34,7 +37,7 @@ export class Space {
     return isFull
   }
 
-  /** Adds the size of a stored document. */
+  /** Adds the size of a document that this process stored. */
   add(bytes: number): void {
     this.#used += bytes
   }

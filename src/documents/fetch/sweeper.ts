@@ -13,8 +13,8 @@ const EVERY_MS = 6 * 3_600_000
 const RETRY_MS = 600_000
 
 /**
- * Removes files left by crashes and files without a row, at startup and every few hours. Skips another mirror's storage: with a wrong
- * DATABASE_URL, all its documents would look unknown.
+ * Removes files without a database row, such as files left by crashes. Runs at startup and every 6 hours. Skips a
+ * storage that another mirror owns. Otherwise a wrong DATABASE_URL would remove all documents of that mirror.
  */
 export class DocumentSweeper implements Service {
   readonly name = 'document sweep'
@@ -28,7 +28,7 @@ export class DocumentSweeper implements Service {
     while (!signal.aborted) await this.#o.clock.sleep(await this.#sweep(), signal)
   }
 
-  /** @returns ms until the next sweep. */
+  /** @returns the time in ms until the next sweep. */
   async #sweep(): Promise<number> {
     const { db, storage, log } = this.#o
     try {

@@ -19,15 +19,15 @@ import {
 import { sweepFolder } from './sweep-folder.ts'
 
 /**
- * A local or mounted folder, created if missing. A document is written to a temporary file, made durable, then renamed to its hash, so a
- * rename only ever replaces the same bytes.
+ * Stores documents in a local or mounted folder. Creates the folder if it is missing. A document is written to a
+ * temporary file, made durable, then renamed to its hash. A rename replaces a file only by the same bytes.
  */
 export class FolderStorage implements DocumentStorage {
   readonly place: string
   readonly #folder: string
   readonly #spool: Spool
 
-  /** @param folder its absolute path. */
+  /** @param folder absolute path. */
   constructor(folder: string) {
     this.#folder = folder
     this.#spool = new Spool(folder)

@@ -1,27 +1,28 @@
 import { type DocumentStorage, MissingDocument, RefusedDocument } from './storage.ts'
 
-/** A document's database record. */
+/** A document in the database. */
 interface Named {
   readonly path: string
   readonly bytes: number
 }
 
 export interface Moved {
-  /** Files in the database. */
+  /** Number of documents in the database. */
   readonly files: number
   readonly bytes: number
-  /** Copied in this run; the others existed. */
+  /** Number of files that this run copied. */
   readonly copied: number
-  /** Paths of files that are missing or don't match their hash. */
+  /** Paths of files that are missing or don't match their hash. At most 100. */
   readonly faulty: readonly string[]
 }
 
 const MAX_FAULTY = 100
 
 /**
- * Copies documents into another storage, and checks each hash and length. Skips files of the same length, because final paths contain only
- * complete files. So an interrupted copy can be resumed. @param to null: only checks the files of `from`. @throws StorageUnavailable if a
- * storage can't be read or written.
+ * Copies documents into another storage, and checks each hash and length. Skips a file that already exists there with
+ * the same length, because an existing file is always complete. An interrupted copy can therefore be resumed.
+ * @param to null to only check the length of each file in `from`.
+ * @throws StorageUnavailable if a storage can't be read or written.
  */
 export async function moveDocuments(
   documents: AsyncIterable<Named>,

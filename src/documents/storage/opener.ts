@@ -1,18 +1,18 @@
 import { type DocumentStorage, MissingDocument, StorageUnavailable } from './storage.ts'
 
-/** A document's database record. */
+/** A document in the database. */
 interface Named {
   readonly account: string
   readonly documentKey: string
   readonly path: string
 }
 
-/** A document's name and type, from the service. */
+/** Finds a document's name and type, as the service gave them. Null if the document's row is gone. */
 type MetadataOf = (document: Named) => Promise<{ readonly name: string | null; readonly contentType: string | null } | null>
 
 /**
- * @param metadataOf null if the document's row is gone. @returns a function that opens a document; null if missing. Both throw
- * StorageUnavailable if the storage can't be read now.
+ * @returns a function that opens a document. Its result is null if the file or the row is missing. The function and
+ * `open` throw StorageUnavailable if the storage can't be read now.
  */
 export function documentOpener(storage: DocumentStorage, metadataOf: MetadataOf) {
   return async (document: Named) => {
@@ -21,7 +21,7 @@ export function documentOpener(storage: DocumentStorage, metadataOf: MetadataOf)
   }
 }
 
-/** The file existed a moment ago. A retry finds it missing. */
+/** The file existed a moment ago, so the caller may retry. The retry finds that the file is missing. */
 function disappeared(error: unknown): never {
   throw error instanceof MissingDocument ? new StorageUnavailable(error.message, { cause: error }) : error
 }

@@ -1,4 +1,4 @@
-// Importing the client takes a while and 20 MB, so this file is loaded on first use of a bucket.
+// Loaded on first use of a bucket, because the S3 client takes a while to import and 20 MB of memory.
 import { Agent as HttpAgent } from 'node:http'
 import { Agent as HttpsAgent } from 'node:https'
 import type { Readable } from 'node:stream'
@@ -12,7 +12,7 @@ import {
 } from '@aws-sdk/client-s3'
 import type { BucketConfig } from '../../config/config.ts'
 
-/** Proxies for outgoing calls, from `proxySettings`. */
+/** Proxies for outgoing calls; the result of `proxySettings`. */
 export interface Proxies {
   readonly httpsProxy?: string
   readonly httpProxy?: string
@@ -20,16 +20,16 @@ export interface Proxies {
 }
 
 export interface StoredObject {
-  /** Excludes the prefix. */
+  /** Key without the bucket's prefix. */
   readonly key: string
   readonly bytes: number
-  /** By the S3 service's clock. */
+  /** Time of the last change, in ms since the epoch, by the S3 service's clock. */
   readonly modifiedMs: number
 }
 
-/** Requests to a bucket. Keys exclude its prefix. Methods throw the client's errors. */
+/** Requests to one bucket. Keys don't contain the bucket's prefix. Methods throw the errors of the S3 client. */
 export interface Bucket {
-  /** @param sha256 in base64; the service rejects a mismatch. */
+  /** @param sha256 hash of `body` in base64. The S3 service rejects a mismatch. */
   put(key: string, body: Readable | Uint8Array, bytes: number, sha256: string): Promise<void>
   get(key: string): Promise<Readable>
   /** @returns null if the object doesn't exist. */
@@ -38,7 +38,7 @@ export interface Bucket {
   list(): AsyncIterable<StoredObject>
 }
 
-/** Longest time to connect, and without receiving a byte. */
+/** Time limits for connecting, and for waiting without receiving a byte. */
 const CONNECT_MS = 10_000
 const SILENT_MS = 60_000
 
@@ -79,7 +79,7 @@ export function openBucket(config: BucketConfig, proxies: Proxies): Bucket {
   }
 }
 
-/** Whether the object doesn't exist. A missing bucket is another error. */
+/** Whether the error says that the object doesn't exist. A missing bucket is another error. */
 export function isAbsent(error: unknown): boolean {
   return error instanceof Error && ['NoSuchKey', 'NotFound'].includes(error.name)
 }
@@ -98,11 +98,11 @@ function clientOptions(
     region,
     forcePathStyle,
     maxAttempts: 3,
-    // By default the SDK writes to the console.
+    // Turns off the SDK's log lines, which it writes to the console by default.
     logger: { trace() {}, debug() {}, info() {}, warn() {}, error() {} },
     ...(endpoint !== null && { endpoint }),
     ...(accessKeyId && secretAccessKey && { credentials: { accessKeyId, secretAccessKey: secretAccessKey.reveal() } }),
-    // Each document has its own SHA-256. Some services reject the checksum that the client would add.
+    // Turns off the client's own checksum, which some S3 services reject. `put` sends a SHA-256 instead.
     requestChecksumCalculation: 'WHEN_REQUIRED' as const,
     responseChecksumValidation: 'WHEN_REQUIRED' as const,
     requestHandler: {

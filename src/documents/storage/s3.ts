@@ -21,12 +21,12 @@ import {
   type StoredDocument,
 } from './storage.ts'
 
-/** Key prefix of objects that only test the bucket. */
+/** Key prefix of temporary objects that test the bucket. */
 const PROBE = '.probe-'
 
 /**
- * A bucket of an S3-compatible service. A document is first written to a temporary file, so that hash and length are checked before the
- * upload. Each upload is atomic.
+ * Stores documents in a bucket of an S3-compatible service. A document is first written to a temporary file, so that
+ * its hash and length are checked before the upload. Each upload is atomic.
  */
 export class S3Storage implements DocumentStorage {
   readonly place: string
@@ -104,8 +104,9 @@ export class S3Storage implements DocumentStorage {
   }
 
   /**
-   * Removes an object unless it was rewritten since it was listed. If another process writes the object between check and removal, the
-   * document is fetched again later.
+   * Removes an object, unless it was rewritten since it was listed. Another process may still rewrite it between the
+   * check and the removal. Its document is then fetched again later.
+   * @returns whether the object was removed.
    */
   async #removeOld(key: string, oldestMs: number): Promise<boolean> {
     const now = await this.#ask((bucket) => bucket.head(key))
@@ -114,7 +115,10 @@ export class S3Storage implements DocumentStorage {
     return true
   }
 
-  /** Writes, reads and removes an object. @returns the time by the S3 service's clock. */
+  /**
+   * Tests the bucket: writes, reads, and removes an object.
+   * @returns the time of the S3 service's clock, in ms since the epoch.
+   */
   async #probe(): Promise<number> {
     const [key, bytes] = [`${PROBE}${randomUUID()}`, Buffer.from('probe')]
     return await this.#ask(async (bucket) => {
@@ -166,7 +170,7 @@ function base64Hash(bytes: Uint8Array): string {
 
 const RIGHTS = 'let its key get, put, delete and list objects there'
 
-/** Fixes by error code of the service, for wrong settings or rights. */
+/** Explanation and fix by error code of the S3 service. */
 const SENTENCES: Readonly<Record<string, string>> = {
   NoSuchBucket: 'does not exist: create it, or name another one in documents.s3.bucket',
   InvalidAccessKeyId: 'refuses the key: check documents.s3.access_key_id',

@@ -6,14 +6,14 @@ import { codeOf, messageOf } from '../../base/errors.ts'
 import { type Expected, pathOf, RefusedDocument, StorageUnavailable, type StoredDocument, TooLongDocument } from './storage.ts'
 import { removeTemporaries, TEMPORARY } from './sweep-folder.ts'
 
-/** Temporary files of unfinished documents. The folder is created if missing. */
+/** Keeps unfinished documents in temporary files. Creates the folder if it is missing. */
 export class Spool {
   readonly onDisk: OnDisk
   readonly #folder: string
-  /** Readable for this user only. */
+  /** Options for files that only this user can read. */
   readonly #own: { readonly mode: number; readonly onDisk: OnDisk }
 
-  /** @param folder its absolute path. */
+  /** @param folder absolute path. */
   constructor(folder: string) {
     this.#folder = folder
     this.onDisk = (call) =>
@@ -24,8 +24,9 @@ export class Spool {
   }
 
   /**
-   * Writes a document to a durable temporary file, checks it, and passes it to `done`. Removes the file, unless the process dies. @param
-   * done moves or copies the file.
+   * Writes a document to a durable temporary file, checks it, and passes the file to `done`. Then removes the file. If
+   * the process is killed, a sweep removes it later.
+   * @param done moves or copies the file to its final path.
    */
   async spooled(
     body: AsyncIterable<Uint8Array>,
@@ -41,17 +42,23 @@ export class Spool {
       await done(file, stored)
       return stored
     } finally {
-      // The original error matters more. A sweep removes leftovers.
+      // Ignores errors of the removal, because the original error matters more. A sweep removes the file later.
       await rm(file, { force: true }).catch(() => {})
     }
   }
 
-  /** Removes temporary files of killed processes. @returns their number. */
+  /**
+   * Removes temporary files of killed processes.
+   * @returns the number of removed files.
+   */
   async sweep(): Promise<number> {
     return await removeTemporaries(this.#folder, { nowMs: await this.check(), onDisk: this.onDisk })
   }
 
-  /** Writes and reads a temporary file. @returns the time by the folder machine's clock. */
+  /**
+   * Tests the folder: writes, reads, and removes a temporary file.
+   * @returns the current time in ms since the epoch, by the clock of the machine that has the folder.
+   */
   async check(): Promise<number> {
     await this.onDisk(makeFolder(this.#folder))
     const file = this.#temporary()
@@ -76,7 +83,7 @@ async function* probe(): AsyncGenerator<Uint8Array> {
 
 const PDF = Buffer.from('%PDF-')
 
-/** Counts and hashes a document's bytes, and compares them with the expected ones. */
+/** Counts and hashes a document's bytes, and compares them with the expected length and type. */
 class CheckedBody {
   readonly #body: AsyncIterable<Uint8Array>
   readonly #expected: Expected
@@ -89,7 +96,10 @@ class CheckedBody {
     this.#expected = expected
   }
 
-  /** @throws RefusedDocument at the first wrong or excess byte. */
+  /**
+   * Passes on the chunks of the body.
+   * @throws RefusedDocument when a byte is wrong or exceeds the length.
+   */
   async *chunks(): AsyncGenerator<Uint8Array> {
     const { maxBytes, bytes, isPdf } = this.#expected
     if (bytes !== null && bytes > maxBytes) throw tooLong(`${bytes} bytes`, maxBytes)
@@ -103,7 +113,10 @@ class CheckedBody {
     }
   }
 
-  /** Call after the last chunk. @throws RefusedDocument if bytes are missing. */
+  /**
+   * Finishes the check. Call this after the last chunk.
+   * @throws RefusedDocument if bytes are missing.
+   */
   stored(): StoredDocument {
     const { bytes, isPdf } = this.#expected
     if (bytes !== null && this.#bytes !== bytes) {
@@ -127,12 +140,12 @@ function tooLong(length: string, maxBytes: number): TooLongDocument {
   )
 }
 
-/** The message excludes the answer's content, which could be anything. */
+/** The message shows only the first bytes, in hex, because the answer could contain anything. */
 function notPdf(head: Buffer): RefusedDocument {
   return new RefusedDocument(`the answer promised a PDF and does not begin with %PDF- (its first bytes are ${head.toString('hex')})`)
 }
 
-/** Creates a folder and its parents, durably, if missing. */
+/** Creates a folder and its missing parents durably. */
 export async function makeFolder(path: string): Promise<void> {
   const first = await mkdir(path, { recursive: true, mode: 0o700 })
   if (first === undefined) return

@@ -3,68 +3,77 @@ import { PermanentError, TransientError } from '../../base/errors.ts'
 import { foreignOwner } from '../../base/owner-file.ts'
 
 export interface StoredDocument {
-  /** Lower-case hex. Documents with the same bytes share one file. */
+  /** SHA-256 in lower-case hex. Documents with the same bytes share one file. */
   readonly sha256: string
   readonly bytes: number
-  /** Relative to the folder or the bucket: `<first two hex>/<sha256>`. */
+  /** Path in the folder or bucket: `<first two hex digits>/<sha256>`. */
   readonly path: string
 }
 
-/** Requirements on a document's bytes. */
+/** Expected properties of a document's bytes. */
 export interface Expected {
   readonly maxBytes: number
-  /** Announced length; null if missing. */
+  /** Announced length in bytes; null if none was announced. */
   readonly bytes: number | null
-  /** Whether a PDF was promised, which must begin with `%PDF-`. */
+  /** Whether the document should be a PDF. If so, it must begin with `%PDF-`. */
   readonly isPdf: boolean
 }
 
-/** @returns those paths that the database knows. */
+/** @returns those of the given paths that belong to a document in the database. */
 export type KnownPaths = (paths: readonly string[]) => Promise<ReadonlySet<string>>
 
 /**
- * A folder or bucket for documents. Everything under a final path is complete and durable. Every method throws StorageUnavailable if the
- * disk or bucket fails; the message gives the fix.
+ * A folder or bucket for documents. Every file under a final path is complete and durable. Each method throws
+ * StorageUnavailable if the disk or bucket fails. The error message contains the fix.
  */
 export interface DocumentStorage {
-  /** For messages, e.g. `the folder /data/documents`. */
+  /** Text for messages, such as `the folder /data/documents`. */
   readonly place: string
   /**
-   * Hashes, checks and stores a document. After resolving, the bytes are durable under `path`. After rejecting, no path was added, and
-   * `sweep` removes leftovers. Record the document within `SPARED_MS`. @throws RefusedDocument if the bytes aren't the expected ones;
-   * errors of `body`.
+   * Hashes, checks, and stores a document. When the promise resolves, the bytes are durable under `path`. If it
+   * rejects, no path was added, and `sweep` removes leftovers. Record the document in the database within `SPARED_MS`.
+   * Otherwise a sweep may remove the file.
+   * @throws RefusedDocument if the bytes aren't the expected ones; errors of `body`.
    */
   keep(body: AsyncIterable<Uint8Array>, expected: Expected): Promise<StoredDocument>
   /** @throws MissingDocument if the path doesn't exist. */
   read(path: string): Promise<Readable>
-  /** @returns size in bytes; null if the path doesn't exist. */
+  /** @returns the size in bytes; null if the path doesn't exist. */
   size(path: string): Promise<number | null>
-  /** Removes a path if it exists. */
+  /** Removes a file if it exists. */
   remove(path: string): Promise<void>
   /**
-   * Removes half-written files, and documents that the database doesn't know. Leaves foreign files and files younger than `SPARED_MS`,
-   * because another process may be about to record them. @returns the number of removed files.
+   * Removes unfinished files, and documents that aren't in the database. Keeps files younger than `SPARED_MS`, because
+   * another process may be about to record them. Keeps files whose names aren't document paths.
+   * @returns the number of removed files.
    */
   sweep(known: KnownPaths): Promise<number>
-  /** Paths of all documents, unordered. */
+  /** Paths of all stored documents, in any order. */
   paths(): AsyncIterable<string>
-  /** @returns the first log epoch of the mirror that owns this storage; null if none. */
+  /** @returns the first log epoch of the mirror that owns this storage; null if no mirror owns it. */
   owner(): Promise<string | null>
-  /** Records `mirror` as the owner. */
+  /**
+   * Records a mirror as the owner.
+   * @param mirror first log epoch of the mirror.
+   */
   takeFor(mirror: string): Promise<void>
-  /** Writes a few bytes, reads them back and removes them. */
+  /** Tests the storage: writes a few bytes, reads them back, and removes them. */
   check(): Promise<void>
 }
 
-/** Minimum age of files that `sweep` removes. Much longer than the time from a document's first byte until it is recorded. */
+/** `sweep` keeps files younger than this. Fetching and recording a document takes much less time. */
 export const SPARED_MS = 60 * 60_000
 
 const PATH = /^([0-9a-f]{2})\/\1[0-9a-f]{62}$/
 
-/** Maximum paths per query. */
+/** Maximum paths per database query. */
 const BATCH = 500
 
-/** Removes the paths that the database doesn't know. @param remove returns whether it removed a document. @returns the number of documents. */
+/**
+ * Removes documents that aren't in the database.
+ * @param remove returns whether it removed the document.
+ * @returns the number of removed documents.
+ */
 export async function removeUnknown(
   paths: AsyncIterable<string>,
   known: KnownPaths,
@@ -83,17 +92,17 @@ export async function removeUnknown(
   return removed
 }
 
-/** @param sha256 lower-case hex. */
+/** @param sha256 hash in lower-case hex. */
 export function pathOf(sha256: string): string {
   return `${sha256.slice(0, 2)}/${sha256}`
 }
 
-/** Only these paths are ever read, written or removed. */
+/** Whether the text is the path of a document. Other paths are never read, written, or removed. */
 export function isDocumentPath(path: string): boolean {
   return PATH.test(path)
 }
 
-/** The bytes aren't the promised document and aren't stored. The message gives the reason. */
+/** The bytes aren't the promised document, so they were not stored. The message gives the reason. */
 export class RefusedDocument extends PermanentError {}
 
 export class TooLongDocument extends RefusedDocument {}
@@ -104,15 +113,17 @@ export class MissingDocument extends PermanentError {
   }
 }
 
-/** The folder or bucket can't store or return documents now. The message names both it and the fix. */
+/** The folder or bucket can't store or return documents now. The message names the folder or bucket, and the fix. */
 export class StorageUnavailable extends TransientError {}
 
-/** The file or object with the first log epoch of the mirror that owns the folder or bucket. */
+/** Name of the file or object that says which mirror owns the storage. It contains the mirror's first log epoch. */
 export const OWNER = 'mirror-of-documents.txt'
 
 /**
- * Whether another mirror owns a storage, so that unknown documents must stay. @param place for the message. @param of `mirror`: this
- * mirror's first log epoch. @returns a sentence with the fix; null if unowned or owned by this mirror.
+ * Checks whether another mirror owns a storage. If so, unknown documents must be kept.
+ * @param place text for the message.
+ * @param of `mirror` is this mirror's first log epoch.
+ * @returns a sentence with the fix; null if no mirror or this mirror owns the storage.
  */
 export function foreignDocuments(place: string, of: { readonly owner: string | null; readonly mirror: string }): string | null {
   const found = foreignOwner(place, 'documents', OWNER, of)

@@ -4,20 +4,23 @@ import type { OnDisk } from '../../base/durable-file.ts'
 import { codeOf } from '../../base/errors.ts'
 import { isDocumentPath, type KnownPaths, pathOf, removeUnknown, SPARED_MS } from './storage.ts'
 
-/** Name prefix of half-written files. */
+/** Name prefix of unfinished files. */
 export const TEMPORARY = '.incoming-'
-/** Name prefix of documents that are being removed, followed by the hash. */
+/** Name prefix of documents that are being removed. The hash follows. */
 const ASIDE = '.removing-'
 
 interface Sweep {
-  /** Time by the folder machine's clock. */
+  /** Current time in ms since the epoch, by the clock of the machine that has the folder. */
   readonly nowMs: number
   readonly known: KnownPaths
   readonly paths: () => AsyncIterable<string>
   readonly onDisk: OnDisk
 }
 
-/** Removes half-written files and unknown documents from a folder. @returns the number of files. */
+/**
+ * Removes unfinished files, and documents that aren't in the database, from a folder.
+ * @returns the number of removed files.
+ */
 export async function sweepFolder(folder: string, sweep: Sweep): Promise<number> {
   await putBack(folder, sweep)
   const removed = await removeTemporaries(folder, sweep)
@@ -28,7 +31,7 @@ async function* oldPaths(folder: string, sweep: Sweep): AsyncGenerator<string> {
   for await (const path of sweep.paths()) if (await isOld(join(folder, path), sweep)) yield path
 }
 
-/** Restores documents that a killed sweep renamed, to judge them again. */
+/** Restores the names of documents that a killed sweep was removing. This sweep then checks them again. */
 async function putBack(folder: string, { onDisk }: Sweep): Promise<void> {
   for (const name of await onDisk(readdir(folder))) {
     const path = pathOf(name.slice(ASIDE.length))
@@ -36,7 +39,10 @@ async function putBack(folder: string, { onDisk }: Sweep): Promise<void> {
   }
 }
 
-/** Removes old half-written files. @returns the number of files. */
+/**
+ * Removes unfinished files older than `SPARED_MS`.
+ * @returns the number of removed files.
+ */
 export async function removeTemporaries(folder: string, sweep: Pick<Sweep, 'nowMs' | 'onDisk'>): Promise<number> {
   let removed = 0
   for (const name of await sweep.onDisk(readdir(folder))) {
@@ -49,8 +55,9 @@ export async function removeTemporaries(folder: string, sweep: Pick<Sweep, 'nowM
 }
 
 /**
- * Removes a document, unless another process stored the same bytes again and is about to record them. The rename ensures that the checked
- * file is the one removed.
+ * Removes a document. Renames it first and then checks its age again, so that no other process can replace the file in
+ * between. If another process has just stored the same bytes, the document is kept.
+ * @returns whether the document was removed.
  */
 async function removeOld(folder: string, path: string, sweep: Sweep): Promise<boolean> {
   const [from, aside] = [join(folder, path), join(folder, `${ASIDE}${path.slice(3)}`)]

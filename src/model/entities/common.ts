@@ -1,17 +1,17 @@
 import type { Field } from '../entity.ts'
 import { text, time } from './fields.ts'
 
-/** The source of columns that the mirror sets. */
+/** Source of columns that the mirror sets. */
 export const byMirror = { source: 'program', local: true } as const
 
 export const account = text('none', 'the account', { source: 'settings' })
 
 export const submissionId = text('none', 'the submission', { source: 'path' })
 
-/** The submission of an object with its own id. */
+/** Submission of an object that has its own id. */
 export const namedBy = text('none', 'the submission whose answer named it first; null if none, or an operator named it alone', byMirror)
 
-/** `source` of columns whose fields the setting `record_fields` names. */
+/** Source of columns whose fields are named by the setting `record_fields`. */
 export const inRecord = 'the record, as `record_fields` says'
 
 export const laneId = text('none', 'its lane', { source: "the lane's `submission_market_id`" })
@@ -36,14 +36,14 @@ export function goneFrom(what: string): Field & { readonly kind: 'time' } {
   return time('none', `when ${what} was first seen without it; null while it is there`, byMirror)
 }
 
-/** A service id that is part of a key. @param source its place in the answer. */
+/** An id of the service that is part of a key. @param source path of the id in the answer. */
 export function keyId(source: string) {
   const meaning = 'its id; if longer than 512 characters, its SHA-256: `sha256:` and hex digits'
   const path = source.slice(source.lastIndexOf('.') + 1)
   return text('none', meaning, { source: `\`${source}\``, path, as: 'key', required: true })
 }
 
-/** The key of an item without a service id. @param more further description. */
+/** Key of an item without an id from the service. @param more further sentences for the data dictionary. */
 export function itemKey({ more, ...madeOf }: NonNullable<Field['madeOf']> & { readonly more?: string }) {
   const { own, hashed } = madeOf
   const names = hashed

@@ -8,7 +8,10 @@ function fieldOf<const K extends ColumnKind>(kind: K) {
   }
 }
 
-/* A column of each kind: protection class, meaning in one sentence, and further properties. */
+/*
+ * Functions that declare a column of each kind. Arguments: protection class,
+ * meaning in one sentence, further properties.
+ */
 
 export const text = fieldOf('text')
 export const int = fieldOf('int')

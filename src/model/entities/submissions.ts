@@ -4,12 +4,12 @@ import { bool, date, int, json, raw, text, time } from './fields.ts'
 
 const probed = '`discovery:` and the path in the settings whose answer contained its id'
 
-/** Read time. Differs in every answer, so it isn't a change. */
+/** Time of a read. It differs in every answer, so it isn't logged as a change. */
 function readAt(meaning: string) {
   return time('none', meaning, { ...byMirror, volatile: true })
 }
 
-/** Creation time of a part of the view. Differs in every answer, so it isn't a change. */
+/** Time at which the service created a part of the view. It differs in every answer, so it isn't logged as a change. */
 function generatedAt(part: string) {
   const path = `${part}.generated_at`
   const meaning = `when the service made the newest ${part}`

@@ -1,19 +1,19 @@
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto'
 import { HASH_BYTES, sealedParts } from '../../base/sealed.ts'
 
-/** A key of `PROTECT_KEYS`. */
+/** A key from the setting `PROTECT_KEYS`. */
 export interface ProtectKey {
-  /** In every text encrypted with this key. */
+  /** Every text encrypted with this key contains this id. */
   readonly id: string
   /** 32 bytes. */
   readonly key: Buffer
 }
 
-/** The place of a value. A text moved to another place can't be decrypted there. */
+/** Where a value is stored. If an encrypted text is moved to another place, it can't be decrypted there. */
 export interface CipherPlace {
   readonly account: string
   readonly table: string
-  /** Key without `account`, as JSON array text. */
+  /** The row's key without `account`, as JSON array text. */
   readonly key: string
   readonly column: string
 }
@@ -27,12 +27,12 @@ interface Keys {
   readonly hash: Buffer
 }
 
-/** Encrypts and decrypts values with AES-256-GCM: the first key encrypts, all decrypt. */
+/** Encrypts and decrypts values with AES-256-GCM. The first key encrypts; all keys decrypt. */
 export class Cipher {
   readonly #first: Keys
   readonly #byId: ReadonlyMap<string, Keys>
 
-  /** @param keys at least one; ids are distinct. */
+  /** @param keys at least one key, with distinct ids. */
   constructor(keys: readonly ProtectKey[]) {
     const all = keys.map(({ id, key }): Keys => ({ id, encrypt: derived(key, 'encrypt'), hash: derived(key, 'hash') }))
     const [first] = all
@@ -41,12 +41,12 @@ export class Cipher {
     this.#byId = new Map(all.map((key) => [key.id, key]))
   }
 
-  /** The id of the key that encrypts. */
+  /** Id of the key that encrypts. */
   get keyId(): string {
     return this.#first.id
   }
 
-  /** @returns `enc:<key id>:<base64>`, different on each call (see `isSameText`). */
+  /** @returns `enc:<key id>:<base64>`. The result differs on each call; compare results with `isSameText`. */
   seal(value: string, place: CipherPlace): string {
     const { id, encrypt, hash } = this.#first
     const about = placeText(place)
@@ -57,7 +57,7 @@ export class Cipher {
     return `enc:${id}:${Buffer.concat([digest, nonce, cipher.getAuthTag(), body]).toString('base64')}`
   }
 
-  /** @returns null for text that no known key encrypted for this place. */
+  /** @returns the decrypted text; null if no known key encrypted `text` for this place. */
   open(text: string, place: CipherPlace): string | null {
     const parts = sealedParts(text)
     const keys = parts === null ? undefined : this.#byId.get(parts.keyId)

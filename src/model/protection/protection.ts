@@ -10,18 +10,20 @@ export type ProtectMode = 'drop' | 'encrypt' | 'keep'
 
 export interface ProtectionSettings {
   readonly mode: ProtectMode
-  /** First key encrypts; all decrypt. */
+  /** The first key encrypts; all keys decrypt. */
   readonly keys: readonly ProtectKey[]
-  /** JSON keys of tax ids besides the built-in ones. */
+  /** Further JSON keys of tax ids, in addition to the built-in keys. */
   readonly taxIdFields: readonly string[]
 }
 
-/** Replaces a dropped value. */
+/** Replaces a tax id that isn't stored. */
 export const DROPPED = '[protected]'
 
 /**
- * Protects tax ids at any depth: values under a tax-id key, and the value of an object that names one (a fact, an answer). Idempotent. A
- * value encrypted with another known key is encrypted again with the first key.
+ * Protects tax ids at any depth: values under a tax-id key, and the value of an
+ * object that names a tax id (a fact, an answer).
+ * Protecting a value twice gives the same result. A value encrypted with another known
+ * key is encrypted again with the first key.
  */
 export class Protection {
   #mode: ProtectMode = 'drop'
@@ -32,7 +34,7 @@ export class Protection {
     this.use(settings)
   }
 
-  /** Switches to other settings. @throws Error if encryption has no key. */
+  /** Switches to other settings. @throws Error if `mode` is `encrypt` and there is no key. */
   use({ mode, keys, taxIdFields }: ProtectionSettings): void {
     if (mode === 'encrypt' && keys.length === 0) throw new Error('encryption needs a key')
     this.#mode = mode
@@ -44,46 +46,49 @@ export class Protection {
     return this.#mode
   }
 
-  /** Id of the key that encrypts; null unless encrypting. */
+  /** Id of the key that encrypts tax ids; null if `mode` isn't `encrypt`. */
   get keyId(): string | null {
     return this.mode === 'encrypt' ? (this.#cipher?.keyId ?? null) : null
   }
 
-  /** The id of the key that `seal` uses in any mode; null without keys. */
+  /** Id of the key that `seal` uses, in any mode; null without keys. */
   get sealKeyId(): string | null {
     return this.#cipher?.keyId ?? null
   }
 
-  /** @returns a whole text encrypted, in any mode. @throws Error without keys. */
+  /** Encrypts a whole text, in any mode. @throws Error without keys. */
   seal(text: string, place: CipherPlace): string {
     if (this.#cipher === null) throw new Error('nothing can be encrypted without PROTECT_KEYS')
     return this.#cipher.seal(text, place)
   }
 
-  /** @returns the plain text of `sealed`; null if no known key fits this place. */
+  /** @returns the plain text of `sealed`; null if no known key encrypted it for this place. */
   open(sealed: string, place: CipherPlace): string | null {
     return this.#cipher?.open(sealed, place) ?? null
   }
 
-  /** The rule that recognizes keys of tax ids. */
+  /** The rules that recognize tax-id keys; see `TaxIdKeys.rule`. */
   get rule(): readonly string[] {
     return this.#keys.rule
   }
 
-  /** @returns JSON text without tax ids; the same text if it has none. Never throws: text that is not JSON is searched too. */
+  /**
+   * Protects the tax ids in JSON text. Also searches text that isn't JSON, and never throws.
+   * @returns the same text if it contains no tax id.
+   */
   text(text: string, place: CipherPlace, isOfTaxId = false): string {
     if (!isOfTaxId && !this.#keys.mayBeIn(text)) return text
     return rewriteJsonText(text, this.#rewriting(place), { key: place.column, isOfTaxId })
   }
 
-  /** `text` with every tax id dropped, in any mode. */
+  /** Like `text`, but drops every tax id, in any mode. */
   dropped(text: string): string {
     if (!this.#keys.mayBeIn(text)) return text
     const replace = (value: string) => (isHarmless(value, this.#keys) ? value : `"${DROPPED}"`)
     return rewriteJsonText(text, { keys: this.#keys, replace })
   }
 
-  /** `text` for a parsed value. */
+  /** Like `text`, for a parsed value. */
   json(value: Json, place: CipherPlace, isOfTaxId = false): Json {
     if (typeof value === 'string') return this.#words(value, place, isOfTaxId)
     if (typeof value !== 'object' || value === null) return value
@@ -93,7 +98,11 @@ export class Protection {
     return written === text ? value : (JSON.parse(written) as Json)
   }
 
-  /** @param row some or all columns of a row, including its key. @returns the row without tax ids; the same object if it has none. */
+  /**
+   * Protects the tax ids in a row.
+   * @param row some or all columns of a row, including its key.
+   * @returns the same object if the row contains no tax id.
+   */
   row<R extends Row>(entity: Pick<EntityDescription, 'table' | 'key' | 'fields'>, row: R): R {
     const isOfTaxId = namesTaxId(row, this.#keys)
     let written: Row | null = null
@@ -101,7 +110,7 @@ export class Protection {
       if (value === null || entity.key.includes(column)) continue
       const place = placeOf(entity, row, column)
       const kind = entity.fields[column]?.kind ?? 'json'
-      // A raw text must stay JSON, which Postgres checks.
+      // A `raw` column is never replaced as a whole, because it must stay JSON text. Postgres checks this.
       const hasForm = typeof value === 'string' && hasFormOfTaxId(column, value)
       const isWhole = kind !== 'raw' && (this.#keys.has(column) || (isOfTaxId && (isValueKey(column) || hasForm)))
       const next = isWhole ? this.#whole(value, kind, place) : this.#within(value, kind, place, isOfTaxId)
@@ -113,14 +122,14 @@ export class Protection {
     return (written ?? row) as R
   }
 
-  /** `text` for bytes; bytes that are not UTF-8 stay unchanged. */
+  /** Like `text`, for bytes. Bytes that aren't UTF-8 stay unchanged. */
   bytes(body: Buffer, place: CipherPlace): Buffer {
     const text = body.toString('latin1')
     const written = this.text(text, place)
     return written === text ? body : Buffer.from(written, 'latin1')
   }
 
-  /** `reveal` for bytes. */
+  /** Like `reveal`, for bytes. */
   revealBytes(body: Buffer, place: CipherPlace): Buffer {
     if (this.#cipher === null) return body
     const text = body.toString('latin1')
@@ -128,7 +137,7 @@ export class Protection {
     return written === text ? body : Buffer.from(written, 'latin1')
   }
 
-  /** @returns JSON text with every value encrypted for this place decrypted; otherwise the same text. */
+  /** @returns JSON text with all values decrypted that were encrypted for this place. */
   reveal(text: string, place: CipherPlace): string {
     if (this.#cipher === null || !text.includes('enc:')) return text
     const opened = (quoted: string): string => this.#cipher?.open(quoted.slice(1, -1), place) ?? quoted
@@ -137,7 +146,7 @@ export class Protection {
     return revealed.replace(/"enc:[a-z0-9_-]+:[A-Za-z0-9+/=]+"/g, opened)
   }
 
-  /** @returns a value of place `from`, as stored at `to`. */
+  /** @param value a value encrypted for place `from`. @returns the value encrypted for place `to`. */
   moved(value: Json, from: CipherPlace, to: CipherPlace): Json {
     if (this.#cipher === null || value === null) return value
     const text = JSON.stringify(value)
@@ -145,7 +154,7 @@ export class Protection {
     return revealed === text ? value : (JSON.parse(this.text(revealed, to)) as Json)
   }
 
-  /** @returns a row with everything decrypted. */
+  /** @returns the row with all values decrypted. */
   revealRow(entity: Pick<EntityDescription, 'table' | 'key' | 'fields'>, row: Row): Row {
     const revealed = Object.entries(row).map(([column, value]): [string, Json] => {
       const place = placeOf(entity, row, column)
@@ -161,7 +170,7 @@ export class Protection {
     const text = JSON.stringify(value)
     const next = this.#replaced(text, place)
     if (next === text) return value
-    // Other kinds can't contain the replacement.
+    // Columns of other kinds can't store the replacement text.
     return kind === 'text' || kind === 'json' ? (JSON.parse(next) as Json) : null
   }
 
@@ -179,14 +188,14 @@ export class Protection {
     return { keys: this.#keys, replace: (value) => this.#replaced(value, place) }
   }
 
-  /** @param value JSON text. @returns JSON text. */
+  /** @param value JSON text of a value. @returns JSON text of its replacement. */
   #replaced(value: string, place: CipherPlace): string {
     if (isHarmless(value, this.#keys)) return value
     const sealed = value.startsWith('"enc:') ? sealedParts(value.slice(1, -1)) : null
     if (this.mode === 'drop') return `"${DROPPED}"`
     const plain = sealed === null ? value : (this.#cipher?.open(value.slice(1, -1), place) ?? null)
     if (this.mode === 'keep') return plain ?? value
-    // Text that no known key decrypts stays: encrypting it twice would hide it forever.
+    // Text that no known key can decrypt stays as it is. If it were encrypted again, it could never be decrypted.
     if (plain === null || value === `"${DROPPED}"` || sealed?.keyId === this.#cipher?.keyId) return value
     return JSON.stringify(this.#cipher?.seal(plain, place))
   }
@@ -197,10 +206,10 @@ export function placeOf(entity: Pick<EntityDescription, 'table' | 'key'>, row: R
   return { account: String(row['account']), table: entity.table, key, column }
 }
 
-/** The default: tax ids are dropped. */
+/** The default protection: drops tax ids. */
 export const dropping = new Protection({ mode: 'drop', keys: [], taxIdFields: [] })
 
-/** @returns null for too deeply nested values. */
+/** @returns JSON text; null if the value is nested too deeply. */
 function textOf(value: Json): string | null {
   try {
     return JSON.stringify(value)

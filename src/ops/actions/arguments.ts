@@ -4,16 +4,22 @@ import { SAVE_AS_UTF8, utf8Text } from '../../base/utf8.ts'
 import { parseDate, parseTime, type TimeText, timeFromMs } from '../../model/time.ts'
 import { parseUuid } from '../../model/uuid.ts'
 
-/* Parsers of command-line values. Each adds one line to `problems` for an invalid value, so that a command reports all problems together. */
+/*
+ * Parsers of command-line values. Each parser adds one line to `problems` for an invalid value.
+ * The command then reports all problems together.
+ */
 
 const FILE_LIMIT_BYTES = 64 * 1024 * 1024
 const UNITS_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }
 
-/** Parses a date-time, a date (midnight UTC), or an age (`90s`, `15m`, `2h`, `7d`). */
+/**
+ * Parses a date-time, a date (midnight UTC), or an age before `nowMs` (`90s`, `15m`, `2h`, `7d`).
+ * @returns undefined if `text` is missing or invalid.
+ */
 export function parseMoment(text: string | undefined, option: string, nowMs: number, problems: string[]): TimeText | undefined {
   if (text === undefined) return undefined
   const duration = /^(\d{1,6})([smhd])$/.exec(text)
-  // Some databases can't store years before 1970.
+  // A large age such as `999999d` gives a year before 0. Use 1970 instead.
   if (duration) return timeFromMs(Math.max(0, nowMs - Number(duration[1]) * (UNITS_MS[duration[2] ?? 's'] ?? 0)))
   const date = parseDate(text)
   const time = parseTime(text) ?? (date === null ? null : parseTime(`${date}T00:00:00Z`))
@@ -29,7 +35,7 @@ export function parseCount(text: string, option: string, max: number, problems: 
   return 1
 }
 
-/** Parses change numbers: `A-B`, or one number. */
+/** Parses a range of change numbers: `A-B`, or one number. */
 export function parseSeqRange(text: string | undefined, option: string, problems: string[]): readonly [number, number] | undefined {
   if (text === undefined) return undefined
   const [, first = '', last = first] = /^(\d{1,15})(?:-(\d{1,15}))?$/.exec(text) ?? []
@@ -53,7 +59,11 @@ export function parseSubmissionId(text: string | undefined, option: string, prob
   return id ?? undefined
 }
 
-/** Reads the UTF-8 text file that an option names. */
+/**
+ * Reads a UTF-8 text file of at most 64 MiB.
+ * @param option the option that names the file, for problem texts.
+ * @returns undefined, after adding a problem, if the file can't be read.
+ */
 export function readTextFile(path: string, problems: string[], option = '--file'): string | undefined {
   try {
     if (statSync(path).size > FILE_LIMIT_BYTES) throw new Error(`the file is larger than ${FILE_LIMIT_BYTES / 1024 / 1024} MiB. Split it`)

@@ -17,9 +17,10 @@ interface OpenDocument {
 }
 
 /**
- * Opens a stored document and records who read it.
+ * Opens a stored document and records in the audit trail who read it.
  * @param account required if several accounts have a document with this key.
- * @throws NotFoundError if it does not exist, ConflictError if its file is not stored.
+ * @throws NotFoundError if the document does not exist.
+ * @throws ConflictError if several accounts have the document, or if its file is not stored.
  */
 export async function openDocument(a: ActionContext, storage: DocumentStorage, key: string, account?: string): Promise<OpenDocument> {
   const found = await findDocuments(a.db.read, key, account)
@@ -39,7 +40,7 @@ export async function openDocument(a: ActionContext, storage: DocumentStorage, k
   })
 }
 
-/** @returns a safe file name for a document. */
+/** @returns a safe file name for a document, of at most 120 characters; the key if the document has no usable name. */
 export function fileNameOf({ name, document_key }: Pick<DocumentIndexView, 'name' | 'document_key'>): string {
   const safe = (name ?? '')
     .replace(/[^\p{L}\p{N} ._()-]+/gu, '_')
@@ -48,7 +49,7 @@ export function fileNameOf({ name, document_key }: Pick<DocumentIndexView, 'name
   return safe === '' ? document_key : safe
 }
 
-/** Documents per transaction. A larger page would delay a running `serve`. */
+/** Documents per page. A larger page would delay a running `serve`. */
 const PAGE = 200
 const PARALLEL_CHECKS = 16
 
@@ -59,7 +60,12 @@ function documentPages({ db, signal }: ActionContext, filter: DocumentFilter): A
   })
 }
 
-/** Retries failed documents now. @param keys undefined for all. @returns their number. */
+/**
+ * Makes failed documents due now.
+ * @param keys documents to retry; undefined for all failed documents.
+ * @param account undefined for all accounts.
+ * @returns the number of documents that are retried.
+ */
 export async function retryDocuments(a: ActionContext, keys: readonly string[] | undefined, account: string | undefined): Promise<number> {
   const note = { who: a.who, action: 'document.retry', target: account ?? null, detail: keys === undefined ? {} : idsForAudit(keys) }
   const { changed } = await auditAction(a.db, note, async () => {
@@ -79,7 +85,8 @@ export async function retryDocuments(a: ActionContext, keys: readonly string[] |
 type LostDocument = NonNullable<Awaited<ReturnType<typeof lostFileOf>>>
 
 /**
- * Checks that the file of each stored document exists with the right length. Damage that keeps the length is not detected.
+ * Checks that the file of each stored document exists and has the stored length. Does not compare the content.
+ * @returns `looked`, the number of checked documents, and `lost`, the documents without a correct file.
  * @throws StorageUnavailable if the folder or bucket does not answer, AbortError if the command is stopped.
  */
 export async function checkDocumentFiles(a: ActionContext, storage: DocumentStorage) {
@@ -96,7 +103,7 @@ export async function checkDocumentFiles(a: ActionContext, storage: DocumentStor
   return { looked, lost }
 }
 
-/** @returns the document if its file is missing or of a wrong length, else null. */
+/** @returns the document if its file is missing or has a wrong length, else null. */
 async function lostFileOf(storage: DocumentStorage, document: DocumentIndexView) {
   const { account, document_key, submission_id, name, stored_path, stored_bytes } = document
   if (stored_path === null) return null
@@ -104,7 +111,7 @@ async function lostFileOf(storage: DocumentStorage, document: DocumentIndexView)
   return found_bytes === stored_bytes ? null : { account, document_key, submission_id, name, stored_path, stored_bytes, found_bytes }
 }
 
-/** Records lost files, so that a running `serve` fetches the documents again. */
+/** Records that the files were lost. A running `serve` then fetches the documents again. */
 export async function fetchAgain(a: ActionContext, lost: readonly LostDocument[]): Promise<void> {
   const { db, clock, observer, who } = a
   const detail = { documents: lost.length }

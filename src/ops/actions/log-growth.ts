@@ -2,11 +2,11 @@ import { WakeUp } from '../../base/wakeup.ts'
 import type { Db } from '../../store/engine/db.ts'
 import { CrowdedError } from '../output/refusals.ts'
 
-/** Limit of concurrently waiting requests per process. */
+/** Limit of waiting requests per process. */
 export const MOST_HELD = 100
-/** Polling interval. Changes by another process may send no signal. */
+/** Reads happen at least this often, in ms, because a change by another process may send no signal. */
 const LOOK_MS = 1_000
-/** Minimum pause between two reads. */
+/** Minimum pause in ms between two reads of one request. */
 const PACE_MS = 100
 
 /** Lets requests wait until the change log grows. */
@@ -24,17 +24,19 @@ class LogGrowth {
   }
 
   /**
-   * Reads immediately and whenever the log grows, until `hasNews` returns true or `ms` have passed. Uses no connection between reads.
+   * Calls `read` immediately, and again whenever the change log grows. Uses no connection between reads.
+   * @param hasNews ends the wait when it returns true for an answer.
+   * @param ms maximum wait.
    * @param signal aborts when the requester disconnects or the process stops.
-   * @returns the first answer with news, or the last answer.
-   * @throws CrowdedError if too many requests wait, and errors of `read`.
+   * @returns the last answer of `read`.
+   * @throws CrowdedError if `MOST_HELD` requests already wait, and errors of `read`.
    */
   async hold<T>(read: () => Promise<T>, hasNews: (answer: T) => boolean, ms: number, signal: AbortSignal): Promise<T> {
     if (this.#held >= MOST_HELD)
       throw new CrowdedError([`${MOST_HELD} requests already wait for changes. Try again later, or without wait`])
     const { signals, clock } = this.#db
     const wakeUp = new WakeUp(clock)
-    // Subscribe before reading, so that no change is missed.
+    // Subscribe before reading. Otherwise, a change between both steps would be missed.
     const unsubscribe = signals.subscribe((topic) => topic === 'changes' && wakeUp.notify())
     this.#held++
     try {
@@ -55,7 +57,7 @@ class LogGrowth {
 
 const ofProcess = new WeakMap<object, LogGrowth>()
 
-/** @returns the shared instance for the signals of a database. */
+/** @returns the `LogGrowth` of a database. All callers in this process share it. */
 export function growthOf({ signals, clock }: Pick<Db, 'signals' | 'clock'>): LogGrowth {
   const known = ofProcess.get(signals) ?? new LogGrowth({ signals, clock })
   ofProcess.set(signals, known)

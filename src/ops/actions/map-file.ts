@@ -3,7 +3,7 @@ import { parseUuid } from '../../model/uuid.ts'
 import type { MappingRow } from '../../store/outbox/push-map.ts'
 import { recordsOf } from '../output/csv.ts'
 
-/** Mappings, and one line per invalid row. */
+/** The valid mappings, and one line of text per problem. */
 export interface MapFile {
   readonly rows: readonly MappingRow[]
   readonly problems: readonly string[]
@@ -11,7 +11,7 @@ export interface MapFile {
 
 export interface MapTarget {
   readonly destination: string
-  /** Accounts whose changes are sent. */
+  /** Accounts whose changes the destination gets. */
   readonly accounts: readonly string[]
 }
 
@@ -20,8 +20,11 @@ const MAX_CELL = 500
 const MAX_FIELDS = 50
 
 /**
- * Reads a CSV (comma, semicolon or tab) of submissions and AMS clients. Required columns: `submission_id`, `client`, and `account` if the
- * destination has several. Optional: `policy`, and columns for templates. Skips empty lines and `#` lines.
+ * Reads a CSV file of submissions and their AMS clients. The separator is a comma, semicolon or tab.
+ * - Required columns: `submission_id`, `client`, and `account` if the destination has several accounts.
+ * - Optional columns: `policy`, and columns that templates use.
+ * - Empty lines and lines that start with `#` are skipped.
+ *
  * @param name file name for problem texts.
  */
 export function readMapFile(text: string, name: string, target: MapTarget): MapFile {
@@ -39,14 +42,14 @@ export function readMapFile(text: string, name: string, target: MapTarget): MapF
   return { rows: [...rows.values()], problems }
 }
 
-/** A mapping row from JSON. `fields`: columns for templates. */
+/** A mapping from JSON. `fields` contains values for templates, by name. */
 export interface GivenRow extends Readonly<Record<'submission_id' | 'client', string>> {
   readonly account?: string | undefined
   readonly policy?: string | undefined
   readonly fields?: Readonly<Record<string, string>> | undefined
 }
 
-/** Validates mapping rows from JSON. */
+/** Validates mappings from JSON. */
 export function readRows(given: readonly GivenRow[], target: MapTarget): MapFile {
   const problems: string[] = []
   const rows = new Map<string, MappingRow>()
@@ -61,7 +64,10 @@ export function readRows(given: readonly GivenRow[], target: MapTarget): MapFile
   return { rows: [...rows.values()], problems }
 }
 
-/** Adds a mapping to `rows`. @returns a problem if the submission is mapped twice with different values. */
+/**
+ * Adds a mapping to `rows`.
+ * @returns a problem if the submission is already mapped with different values, else null.
+ */
 function addMapping(rows: Map<string, MappingRow>, row: MappingRow): string | null {
   const key = `${row.account} ${row.submissionId}`
   const before = rows.get(key)
@@ -87,7 +93,10 @@ function headingProblems(columns: readonly string[], name: string, { destination
   return problems
 }
 
-/** Detects unquoted separators: `Smith, Inc` shifts all later cells. Ignores empty trailing cells. */
+/**
+ * @returns a problem if a row has more cells than the first line, else null. Empty cells at the end don't count.
+ * The usual cause is a separator in an unquoted cell, such as `Smith, Inc`.
+ */
 function surplusProblem(cells: readonly string[], columns: readonly string[]): string | null {
   if (cells.slice(columns.length).every((cell) => cell === '')) return null
   return `the row has ${cells.length} cells, but the first line has ${columns.length} columns. Quote cells that contain a separator`

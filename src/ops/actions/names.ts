@@ -11,7 +11,8 @@ import { printableLine } from '../output/text.ts'
 import { knownAccounts } from '../status/accounts.ts'
 
 /**
- * Rejects names that are in neither the settings nor the database: an empty list would look correct.
+ * Rejects names that are in neither the settings nor the database.
+ * Otherwise, a misspelled name would give an empty list that looks correct.
  * @throws NotFoundError with one line per unknown name.
  */
 export async function refuseUnknownNames(
@@ -32,15 +33,16 @@ export async function refuseUnknownNames(
   if (problems.length > 0) throw new NotFoundError(problems)
 }
 
-/** @returns a problem that lists the known names. */
+/** @returns the problem text for an unknown name. The text suggests similar names, or lists all known names. */
 export function unknownName(kind: string, name: string, known: readonly string[], remark = ''): string {
   return `unknown ${kind} ${JSON.stringify(name)}${remark}; ${meantOrListed(name, [...new Set(known)].sort(), 'none yet')}`
 }
 
 /**
- * @param name undefined for the default or only account.
- * @param field option or field shown in the problem.
- * @throws MismatchError if the account is not configured, or no name is given and there is no default.
+ * @returns a configured account.
+ * @param name undefined for the default account, or the only account.
+ * @param field option or field, for the problem text.
+ * @throws MismatchError if the account is not configured, or if `name` is undefined and there is no default account.
  */
 export function accountNamed<T extends Pick<AccountConfig, 'name' | 'default'>>(
   config: { readonly accounts: readonly T[] },
@@ -60,7 +62,7 @@ export function accountNamed<T extends Pick<AccountConfig, 'name' | 'default'>>(
   throw new MismatchError([`${field}: ${names.length === 0 ? 'no account exists yet' : several}`])
 }
 
-/** @returns a destination from the database. @throws NotFoundError if the name is unknown. */
+/** @returns a destination from the database. @throws NotFoundError if the database has no such destination. */
 export async function knownDestination(q: Query, name: string): Promise<DestinationRow> {
   const all = await listDestinations(q)
   const found = all.find((each) => each.destination === name)
@@ -69,7 +71,7 @@ export async function knownDestination(q: Query, name: string): Promise<Destinat
   throw new NotFoundError([unknownName('destination', name, known, ' (a new one is known after the first `serve`)')])
 }
 
-/** @throws NotFoundError if the settings have no destination with this name. */
+/** @returns a destination from the settings. @throws NotFoundError if the settings have no such destination. */
 export function destinationNamed(config: Pick<Config, 'destinations'>, name: string): DestinationConfig {
   const found = config.destinations.find((each) => each.name === name)
   if (found) return found
@@ -77,7 +79,7 @@ export function destinationNamed(config: Pick<Config, 'destinations'>, name: str
   throw new NotFoundError([`the settings have no destination ${JSON.stringify(name)}; ${meantOrListed(name, names)}`])
 }
 
-/** @returns a table of service data. @throws NotFoundError if the name is unknown. */
+/** @returns the descriptor of a table of service data. @throws NotFoundError if there is no such table. */
 export function tableNamed(name: string): Entity {
   const found = entityNamed(name)
   if (found) return found
@@ -85,7 +87,7 @@ export function tableNamed(name: string): Entity {
   throw new NotFoundError([unknownName('table', name, tables)])
 }
 
-/** @returns the problem of an untracked submission. @param account null for any. */
+/** @returns the problem text for an untracked submission. @param account null if the request names no account. */
 export function untrackedText(id: string, account: string | null): string {
   const where = account === null ? 'is not tracked in any account' : `is not tracked in account ${account}`
   return `${id} ${where}. Track it with \`submission-mirror track ${id} --account ${account ?? 'NAME'}\``
@@ -102,13 +104,14 @@ export async function refuseUntracked(q: Query, account: string, ids: readonly s
   throw new NotFoundError(unknown.map((id) => untrackedText(id, account)))
 }
 
-/** Maximum ids listed for a prefix. */
+/** Most ids that an error lists. */
 const MOST_NAMED = 10
 
 /**
- * Completes a shortened id. @returns the text itself if no id begins with it.
- * @param idsLike finds ids by prefix; see `idsLike` of the store.
- * @throws ConflictError with the matching ids if there are several.
+ * Completes a shortened id.
+ * @param idsLike finds ids by their first characters; see `idsLike` of the store.
+ * @returns the only id that begins with `text`. Returns `text` if it is a complete id, or if no id begins with it.
+ * @throws ConflictError with the matching ids if several ids begin with `text`.
  */
 export async function wholeId(text: string, idsLike: (shortened: string, limit: number) => Promise<readonly string[]>): Promise<string> {
   const found = await idsLike(text, MOST_NAMED + 1)

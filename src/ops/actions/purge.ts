@@ -20,7 +20,10 @@ import { type ActionContext, idsForAudit, inSteps, untilDone } from './context.t
 const WAIT_MS = 250
 const LOG_ATTEMPTS = 40
 
-/** @param ids distinct. @returns what `purgeSubmissions` would remove. */
+/**
+ * @param ids without duplicates.
+ * @returns the submissions that `purgeSubmissions` would remove, including interrupted purges, and the unknown ids.
+ */
 export async function purgePreview(a: ActionContext, account: string, ids: readonly string[]) {
   const interrupted = await interruptedPurges(a.db.read, account)
   const known = await knownSubmissions(
@@ -34,8 +37,10 @@ export async function purgePreview(a: ActionContext, account: string, ids: reado
 }
 
 /**
- * Deletes all data of submissions in short steps and stops tracking them. Also completes interrupted purges of the account.
- * @param ids distinct. @param storage of the document files; files left by a crash are swept later.
+ * Deletes all data of submissions in short steps and stops tracking them. Also completes interrupted purges of the
+ * account.
+ * @param ids without duplicates.
+ * @param storage of the document files. If a crash leaves files, a later sweep removes them.
  */
 export async function purgeSubmissions(a: ActionContext, account: string, ids: readonly string[], storage: DocumentStorage) {
   const note = { who: a.who, action: 'submission.purge', target: account, detail: idsForAudit(ids) }
@@ -64,14 +69,20 @@ export async function purgeSubmissions(a: ActionContext, account: string, ids: r
   })
 }
 
-/** Waits for claimed pushes. @returns null if none is left. */
+/**
+ * Removes pushes of a submission. If a push is being sent, waits before returning.
+ * @returns 0 if pushes may be left, null if none is left.
+ */
 async function removePushes(a: ActionContext, of: Purged): Promise<number | null> {
   const left = await purgePushes(a.db, of)
   if (left === 'inFlight') await a.clock.sleep(WAIT_MS, a.signal)
   return left === 'none' ? null : 0
 }
 
-/** @throws BusyError if another process keeps reading the log. The next purge tries again. */
+/**
+ * Empties SQLite's write-ahead log, which still contains the purged rows.
+ * @throws BusyError if another process reads the log for 10 s. The next purge tries again.
+ */
 async function emptyLog(a: ActionContext): Promise<void> {
   for (let attempt = 0; attempt < LOG_ATTEMPTS; attempt++) {
     if (await a.db.emptyLog()) return
@@ -82,7 +93,7 @@ async function emptyLog(a: ActionContext): Promise<void> {
   )
 }
 
-/** Removes files that no other document uses. */
+/** Removes document files that no remaining document uses. */
 async function removeFiles(a: ActionContext, storage: DocumentStorage, paths: readonly string[]): Promise<void> {
   await inSteps(a, paths, 100, async (step) => {
     const known = await knownPaths(a.db.read, step)

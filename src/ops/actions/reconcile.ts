@@ -12,9 +12,10 @@ import { type ActionContext, idsForAudit } from './context.ts'
 import { accountNamed, untrackedText, wholeId } from './names.ts'
 
 /**
- * @returns the accounts to reconcile: all, the named account, or those that have the named submissions.
- * @param field option or field shown in the problem.
- * @throws MismatchError for an unconfigured account, NotFoundError with one line per untracked submission.
+ * @param name undefined for all configured accounts.
+ * @param field option or field, for the problem text.
+ * @returns the accounts to reconcile. If submissions are named, only accounts that track them.
+ * @throws MismatchError if the account is not configured, NotFoundError with one line per untracked submission.
  */
 export async function accountsOfRun(
   config: Pick<Config, 'accounts'>,
@@ -37,19 +38,19 @@ export async function accountsOfRun(
   return having
 }
 
-/** @returns a problem if `since` is in the future: the run would compare nothing. */
+/** @returns a problem if `since` is in the future, because the run would compare nothing; else an empty list. */
 export function futureProblem(since: TimeText | undefined, nowMs: number, field: string): string[] {
   if (since === undefined || since <= timeFromMs(nowMs)) return []
   return [`${field}: ${since} is in the future. Give an earlier time`]
 }
 
-/** Audit entry of a requested or started run. */
+/** @returns the audit entry of a requested or started run. */
 export function runNote(who: string, action: 'reconcile.request' | 'reconcile.run', account: string, options: RunOptions): AuditEntry {
   const { submissions, ...others } = options
   return { who, action, target: account, detail: { ...others, ...(submissions && { submissions: idsForAudit(submissions) }) } }
 }
 
-/** Requests a run. @returns its id, or the id of an identical pending request. */
+/** Requests a reconcile run. @returns its id, or the id of a waiting request with the same options. */
 export async function requestReconcile(a: ActionContext, account: string, options: RunOptions): Promise<string> {
   const db = auditedDb(a.db, runNote(a.who, 'reconcile.request', account, options))
   return await requestRun(db, { account, options, requestedBy: `admin:${a.who}` })
@@ -63,12 +64,16 @@ export async function runNamed(q: Query, id: string): Promise<RunRow> {
   return run
 }
 
-/** @param id may be shortened. @throws NotFoundError if none matches, ConflictError if several match. */
+/** @param id complete or shortened. @throws NotFoundError if no run matches, ConflictError if several runs match. */
 export async function runShown(q: Query, id: string): Promise<RunRow> {
   return await runNamed(q, await wholeId(id, (text, limit) => runIdsLike(q, text, limit)))
 }
 
-/** Stops a waiting or active run and keeps its results. @throws NotFoundError if it does not exist, ConflictError if it has ended. */
+/**
+ * Stops a waiting or active run and keeps its results.
+ * @returns the stopped run.
+ * @throws NotFoundError if the run does not exist, ConflictError if the run has ended.
+ */
 export async function stopReconcile(a: ActionContext, runId: string): Promise<RunRow> {
   const run = await runNamed(a.db.read, runId)
   const { account, run_id, state, submissions_done: done, submissions_total: total } = run

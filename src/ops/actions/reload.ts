@@ -7,21 +7,25 @@ import { askReload, listSettings, reloadResults } from '../../store/upkeep/proce
 import { ConflictError } from '../output/refusals.ts'
 import type { ActionContext } from './context.ts'
 
-/** Result of a reload, without secrets. */
+/** Result of a reload. Contains no secrets. */
 export interface ReloadResult {
   /** Changes that took effect, one sentence each. */
   readonly applied: readonly string[]
   /** Changed settings that require a restart. */
   readonly needsRestart: readonly string[]
-  /** Environment variables in use. A reload does not re-read them. */
+  /** Environment variables that set values. A reload ignores changes to them. */
   readonly fromEnvironment: readonly string[]
-  /** Reasons why nothing changed, one sentence each; empty if the settings are valid. */
+  /** One sentence per problem, if the settings are invalid and nothing was changed. Otherwise empty. */
   readonly problems: readonly string[]
 }
 
 type Reload = () => Promise<ReloadResult>
 
-/** Audits and reloads the settings. @param who a token name, `command`, or `signal`. @throws without a reload if the audit fails. */
+/**
+ * Reloads the settings and audits the reload.
+ * @param who a token's name, `command`, or `signal`.
+ * @throws errors of the audit. If the start of the action can't be recorded, nothing is reloaded.
+ */
 export async function auditedReload(db: Db, who: string, reload: Reload): Promise<ReloadResult> {
   const note: AuditEntry = { who, action: 'settings.reload', target: null, detail: {} }
   const { result } = await auditAction(db, note, async () => {
@@ -32,7 +36,10 @@ export async function auditedReload(db: Db, who: string, reload: Reload): Promis
   return result
 }
 
-/** Reloads after SIGHUP, even if auditing fails: signals can't report an error. */
+/**
+ * Reloads the settings after SIGHUP. If the audit fails, logs a warning and reloads anyway.
+ * A signal has no caller that could get the error.
+ */
 export async function signalledReload(db: Db, log: Log, reload: Reload): Promise<ReloadResult> {
   let made: Promise<ReloadResult> | null = null
   const once = () => {
@@ -50,7 +57,11 @@ export async function signalledReload(db: Db, log: Log, reload: Reload): Promise
 const ANSWER_WITHIN_MS = 60_000
 const LOOK_MS = 200
 
-/** Makes each running `serve` reload, and waits. @throws ConflictError if none runs, or one does not finish in time. */
+/**
+ * Requests a reload from each running `serve`, and waits for the results.
+ * @returns the combined results.
+ * @throws ConflictError if no `serve` runs, or if one does not finish within 60 s.
+ */
 export async function reloadOthers({ db, clock, signal }: Pick<ActionContext, 'db' | 'clock' | 'signal'>): Promise<ReloadResult> {
   const running = (await listSettings(db.read)).map(({ process_id }) => process_id)
   if (running.length === 0) throw new ConflictError(['no `serve` runs on this database. The next start reads the settings'])

@@ -11,16 +11,16 @@ export interface ResendFacts {
   readonly state: Pick<DestinationRow, 'state' | 'cursor'>
   readonly plan: ResendPlan
   readonly selection: ResendSelection
-  /** Oldest stored number. */
+  /** Number of the oldest change in the change log. */
   readonly firstSeq: number
-  /** Whether the messages get new ids. */
+  /** True if the messages get new ids. */
   readonly isNew: boolean
   readonly continues: { readonly since: TimeText; readonly queued: number } | null
-  /** Other unfinished resends to the destination. */
+  /** Other unfinished resends to the same destination. */
   readonly others: readonly StoredAuditEntry[]
 }
 
-/** @returns notes to show first, one sentence each. */
+/** @returns notes for the operator about a planned resend, one sentence each. */
 export function resendNotes(f: ResendFacts): string[] {
   const { destination, state, continues, others } = f
   const notes = [...notesOfSelection(f), ...(f.plan.changes > 0 ? notesOfSending(f) : [])]
@@ -37,7 +37,7 @@ export function resendNotes(f: ResendFacts): string[] {
   return notes
 }
 
-/** Notes on selected changes that won't be sent. */
+/** @returns notes about selected changes that the resend doesn't send. */
 function notesOfSelection({ destination, state, plan, selection, firstSeq }: ResendFacts): string[] {
   const notes: string[] = []
   const [first, last] = selection.seq ?? [null, null]

@@ -23,12 +23,12 @@ import { resendNotes } from './resend-notes.ts'
 /** Tables whose changes can be sent again. */
 export const resendEntities = entities.map(({ table }) => table)
 
-/** Time limit for completing an interrupted resend by the same request. */
+/** The same request can complete an interrupted resend for this many ms. */
 const RESUMABLE_MS = 24 * 3_600_000
 
 export interface ResendRequest {
   readonly selection: ResendSelection
-  /** Original request, for the audit entry. Identifies an interrupted resend. */
+  /** The request as the operator made it, for the audit entry. An equal request completes an interrupted resend. */
   readonly asked: Readonly<Record<string, string>>
   readonly newIds: boolean
 }
@@ -37,14 +37,17 @@ export interface PreparedResend {
   readonly destination: DestinationConfig
   readonly state: DestinationRow
   readonly plan: ResendPlan
-  /** Interrupted resend that this one completes, if any. */
+  /** The interrupted resend that this resend completes; null if there is none. */
   readonly continues: { readonly since: TimeText; readonly queued: number } | null
   /** Notes for the operator, one sentence each. */
   readonly notes: readonly string[]
   readonly work: Omit<Resend, 'actionId'> & { readonly actionId: number | null; readonly detail: ActionDetail }
 }
 
-/** Plans a resend, or the rest of an interrupted one. @throws NotFoundError for an unknown destination, ConflictError during a snapshot. */
+/**
+ * Plans a resend, or the rest of an interrupted resend.
+ * @throws NotFoundError for an unknown destination, ConflictError while a snapshot for it is in progress.
+ */
 export async function prepareResend(
   a: Pick<ActionContext, 'db' | 'signal'>,
   config: Pick<Config, 'destinations'>,
@@ -80,7 +83,7 @@ export async function prepareResend(
   }
 }
 
-/** Queues the rows in short transactions. @returns their number. */
+/** Queues the planned changes in short transactions. @returns the number of queued changes. */
 export async function resend(a: ActionContext, { destination, state, plan, continues, work }: PreparedResend): Promise<number> {
   const { selection, range, newIds } = work
   const begun = { ...work.detail, selection: { ...selection, seq: undefined }, ...range, generation: newIds, changes: plan.changes }
@@ -97,7 +100,7 @@ export async function resend(a: ActionContext, { destination, state, plan, conti
   return queued - (continues?.queued ?? 0)
 }
 
-/** @returns a resend as JSON. */
+/** @returns a planned resend as JSON. */
 export function shownResend({ destination, plan, continues, notes }: PreparedResend) {
   const { changes, submissions, firstSeq, lastSeq, waiting, givenUp, filtered, purged, changedSince } = plan
   return {
@@ -129,7 +132,10 @@ function wordsOf(detail: ActionDetail) {
   return WORDS.map((word) => detail[word] ?? null)
 }
 
-/** @returns a started resend from its audit entry. Ages such as `2h` count from its first start. */
+/**
+ * @returns a started resend, as stored in its audit entry; undefined if the entry is incomplete.
+ * Ages such as `2h` therefore count from the first start.
+ */
 function begunOf({ selection, after, to, generation }: ActionDetail): Omit<Resend, 'actionId'> | undefined {
   if (typeof selection !== 'object' || selection === null || typeof after !== 'number' || typeof to !== 'number') return undefined
   const newIds = typeof generation === 'string' ? generation : null

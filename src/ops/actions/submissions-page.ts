@@ -10,7 +10,7 @@ interface SubmissionsQuery extends SubmissionFilter {
   readonly limit: number
 }
 
-/** @returns a page of submissions; `next` is the position of the next page, null at the end. */
+/** @returns a page of submissions. `next` is the position of the next page, or null on the last page. */
 export async function submissionsPage(q: Query, { account, order, after, limit, ...filter }: SubmissionsQuery) {
   const accounts = account === undefined ? await accountsWithSubmissions(q) : [account]
   const places = await listSubmissions(q, accounts, filter, { order, after, limit: limit + 1 })

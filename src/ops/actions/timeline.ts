@@ -30,9 +30,9 @@ interface TimelineQuery {
   readonly kinds?: readonly TimelineKind[] | undefined
   readonly after?: TimelinePlace | undefined
   readonly limit: number
-  /** Oldest first; default: newest first. */
+  /** True for oldest first. Default: newest first. */
   readonly isAscending?: boolean
-  /** Shows events and messages from `rows`, changes up to `seq`, and no pushes. */
+  /** Shows an earlier state: events and messages from `rows`, changes up to `seq`, and no pushes. */
   readonly asOf?: { readonly rows: Query; readonly seq: number } | undefined
 }
 
@@ -40,7 +40,10 @@ type Stored = TimelineRecord | TimelineChange | TimelinePush
 
 const READERS = { event: eventsBefore, message: messagesBefore, change: changesBefore, push: pushesBefore } as const
 
-/** @returns a page of a submission's timeline. @throws NotFoundError if it is not tracked in the account. */
+/**
+ * @returns a page of a submission's timeline, and the position of the next page.
+ * @throws NotFoundError if the submission is not tracked in the account.
+ */
 export async function timelinePage(q: Query, { account, submissionId, kinds = timelineKinds, after, limit, ...asked }: TimelineQuery) {
   const key = { account, submission_id: submissionId }
   if ((await knownSubmissions(q, [key])).size === 0) throw new NotFoundError([untrackedText(submissionId, account)])
@@ -51,7 +54,7 @@ export async function timelinePage(q: Query, { account, submissionId, kinds = ti
   const read: Stored[] = (await Promise.all(wanted.map((kind) => READERS[kind](kind === 'change' ? q : rows, place)))).flat()
   const newestFirst = (a: Stored, b: Stored) =>
     a.at === b.at ? timelineKinds.indexOf(a.kind) - timelineKinds.indexOf(b.kind) : a.at < b.at ? 1 : -1
-  // Entries of one kind keep the database's order: sorting is stable.
+  // Sorting is stable, so entries of one kind keep the order of the database.
   const sorted = read.sort((a, b) => newestFirst(a, b) * (isAscending ? -1 : 1))
   const shown = sorted.slice(0, limit)
   const last = shown.at(-1)
@@ -89,7 +92,10 @@ function tableOf(each: Stored): string {
   return 'entity' in each ? each.entity : each.kind === 'event' ? 'market_events' : 'thread_messages'
 }
 
-/** An event or message has the pushes of all its changes, a change only its own. */
+/**
+ * @returns true if a push belongs to an entry.
+ * An event or message has the pushes of all its changes. A change has only its own pushes.
+ */
 function isOf(push: TimelinePush, key: Key, each: Stored): boolean {
   const isOfRow = push.entity === tableOf(each) && push.entity_id === entityIdOf(key, each)
   return isOfRow && (each.kind !== 'change' || push.seq === Number(each.id))
@@ -102,7 +108,7 @@ function sentOf(push: TimelinePush) {
 type Sent = ReturnType<typeof sentOf>
 type Attached = Omit<Awaited<ReturnType<typeof attachmentsOf>>[number], 'message_id'>
 
-/** Fields that some kinds don't have. */
+/** Default values: each kind of entry lacks some of these fields. */
 const NOTHING = {
   known_at: null,
   known_via: null,
@@ -177,7 +183,7 @@ function pushEntry(each: TimelinePush) {
   return { ...NOTHING, ...each, what, known_at: each.queued_at, changed: [], pushes: [sentOf(each)], attachments: [] }
 }
 
-/** @returns ms from event to storage. 0 if the service's clock is ahead. */
+/** @returns ms from the event until it was stored; 0 if the service's clock is ahead of ours. */
 function lateness(at: TimeText, known: TimeText): number {
   return Math.max(0, msFromTime(known) - msFromTime(at))
 }

@@ -23,7 +23,7 @@ import { backupWatcher, retentionWatcher } from './watch-upkeep.ts'
 import type { WatchContext, Watcher } from './watcher.ts'
 
 const EVERY_MS = 10_000
-/** How long others wait after a process dies. */
+/** If a process dies, another process takes over after at most this many ms. */
 const LEASE_MS = 90_000
 
 export interface AlarmWatchParts extends Pick<WatchContext, 'config' | 'clients' | 'clocks'> {
@@ -32,13 +32,13 @@ export interface AlarmWatchParts extends Pick<WatchContext, 'config' | 'clients'
   readonly observer: Observer
   readonly senders: Senders
   readonly showFix: ShowFix
-  /** Measures a volume's free space; for tests. */
+  /** Measures the free space of the volume that contains `folder`. Tests replace this function. */
   readonly diskSpace?: (folder: string) => Promise<DiskSpace>
 }
 
 /**
- * Evaluates all alarms every 10 s, in one process at a time. Stores alarm states in the table `alarms`, and messages for alert recipients.
- * Uses indexes and writes little, even for a large mirror.
+ * Evaluates all alarms every 10 s, in one process at a time.
+ * Stores the states in the table `alarms`, and queues messages for alert recipients.
  */
 export class AlarmWatch implements Service {
   readonly name = 'alarms'
@@ -64,22 +64,26 @@ export class AlarmWatch implements Service {
     } finally {
       await this.#p.senders.close()
     }
-    // End the lease early if possible, so that others don't wait for its end.
+    // Release the lease now. Otherwise, other processes wait until the lease expires.
     await claimWatch(this.#p.db, this.#token, 0).catch(() => false)
   }
 
-  /** Evaluates all alarms once. @returns the changes; null if another process holds the lease or the database is down. */
+  /**
+   * Evaluates all alarms once.
+   * @returns the changes; null if another process holds the lease, or if the database is unavailable.
+   */
   async evaluate(signal: AbortSignal): Promise<AlarmPlan | null> {
     const { db, log } = this.#p
     try {
       const mine = await claimWatch(db, this.#token, LEASE_MS)
-      // Report the outage in any process: only this one may have lost the database.
+      // Report a past outage even without the lease: perhaps only this process lost the database.
       const past = this.#outage.past()
       if (past !== null) {
         await reportAlarm(db, past.row, past.sent)
         this.#log(past.row, undefined)
       }
-      // A past outage fires until the next evaluation, so that the history contains the alarm.
+      // After an outage, keep `store_unavailable` firing until the next evaluation.
+      // Otherwise, the alarm would resolve before the history contains it.
       const plan = mine ? await this.#evaluateAndStore(past === null ? ['store_unavailable'] : []) : null
       this.#outage.forget()
       return plan
@@ -92,7 +96,7 @@ export class AlarmWatch implements Service {
     }
   }
 
-  /** @param over ended alarms. */
+  /** @param over alarms whose condition is known to be off. */
   async #evaluateAndStore(over: readonly AlarmName[]): Promise<AlarmPlan> {
     const { db, senders } = this.#p
     const evaluation = await this.#evaluateWatchers(over)
@@ -115,7 +119,7 @@ export class AlarmWatch implements Service {
         problems.push(...(await watcher.check(context)))
         for (const name of watcher.names) names.add(name)
       } catch (error) {
-        // Don't treat the error as a database outage: the following write detects one.
+        // Continue with the other watchers. If the database is down, the write after this loop fails and reports it.
         log.error(
           { err: error, alarms: watcher.names },
           `alarms ${watcher.names.join(', ')} could not be evaluated and keep their states: ${messageOf(error)}`,

@@ -8,8 +8,8 @@ import { ATTEMPT_TIMEOUT_MS, type OperatorSender, type SenderContext, type SendR
 const CONNECT_MS = 10_000
 
 /**
- * Sends alarms as plain-text mail by SMTP with verified TLS. With `starttls`, refuses servers without TLS. The message id contains the
- * notice's id, so that mail programs recognize duplicates.
+ * Sends alarms as plain-text e-mail by SMTP. TLS certificates are verified. With `starttls`, a server without TLS is
+ * refused. The message id contains the notice's id, so that mail programs recognize duplicates.
  */
 export function createEmailSender(operator: EmailOperator, { clock, ca }: SenderContext): OperatorSender {
   const { host, port, tls, username, password, from, to } = operator
@@ -31,7 +31,7 @@ export function createEmailSender(operator: EmailOperator, { clock, ca }: Sender
   return {
     async send(id, body, signal): Promise<SendResult> {
       const { subject, text } = mailOf(JSON.parse(body) as AlarmMessage)
-      // One transport per mail: mails are few, and a slow mail must not delay the next.
+      // Use one transport per mail: mails are rare, and a slow mail must not delay the next mail.
       const transport = open()
       const sent = transport
         .sendMail({
@@ -62,12 +62,15 @@ export function createEmailSender(operator: EmailOperator, { clock, ca }: Sender
   }
 }
 
-/** A partly accepted mail counts as sent: a retry would send duplicates to the accepted addresses. */
+/**
+ * @returns a text with the rejected addresses.
+ * A partly accepted mail still counts as sent. A retry would send duplicates to the accepted addresses.
+ */
 function notReachedText(refusals: readonly { readonly recipient?: string | undefined }[]): string {
   return `but not for ${refusals.map((refusal) => `${refusal.recipient} (${errorText(refusal)})`).join(', ')}`
 }
 
-/** Uses only codes and status: the server's text may hold a secret. */
+/** @returns a text made only from codes and statuses. The server's own text may contain a secret. */
 function errorText(error: unknown): string {
   const { code, originalCode, responseCode, command } = (error instanceof Error ? error : {}) as Readonly<Record<string, unknown>>
   if (command === 'STARTTLS' && typeof responseCode === 'number')

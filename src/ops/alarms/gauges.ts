@@ -26,7 +26,7 @@ export async function alarmValues(q: Query): Promise<Value[]> {
   return values
 }
 
-/** The only alarm that can be evaluated while the database is down. */
+/** Value of `store_unavailable` while the database is down. No other alarm can be evaluated then. */
 export const storeUnavailableValue: Value = [
   'alarm',
   labelsOf({ name: 'store_unavailable', account: '', destination: '' }, alarms.store_unavailable.severity),

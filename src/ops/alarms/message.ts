@@ -4,10 +4,13 @@ import type { AlarmSeverity, NoticeKind } from '../../store/schema/operators.ts'
 import { alarms, isAlarm, runbookOf } from '../health/problems.ts'
 import { ago, printableLine } from '../output/text.ts'
 
-/** Message to an alert recipient, as JSON; an e-mail has the same content. The keys are part of the contract. */
+/**
+ * JSON message to an alert recipient. An e-mail has the same content. Receivers depend on the keys, so never rename
+ * them.
+ */
 export interface AlarmMessage {
   readonly type: `alarm.${NoticeKind | 'test'}`
-  /** Creation time; unchanged by retries. */
+  /** Creation time of the message. Retries keep this time. */
   readonly timestamp: TimeText
   readonly data: {
     readonly name: string
@@ -20,12 +23,12 @@ export interface AlarmMessage {
     readonly resolved_at: TimeText | null
     /** One sentence: what happened, and what to do. */
     readonly text: string
-    /** Runbook section, as a relative link. */
+    /** Relative link to the runbook section. */
     readonly runbook: string | null
   }
 }
 
-/** Leaves room for the advice after external text, such as a brokerage's name. */
+/** Maximum characters of `text`. The limit leaves room for advice after a long external name, such as a brokerage's. */
 const LONGEST_TEXT = 2_000
 
 export function messageOf(row: AlarmRow, kind: NoticeKind, now: TimeText): AlarmMessage {

@@ -6,12 +6,15 @@ import { type ClaimedNotice, claimNotices, type NoticeResult, settleNotice } fro
 import type { SendResult } from './sender.ts'
 import type { Senders } from './senders.ts'
 
-/** Poll interval for due notices. */
+/** Interval of checking for due notices, in ms. */
 const EVERY_MS = 5_000
-/** Notices per claim. All are sent, one after another, within the lease. */
+/** Notices per claim. They are sent one after another within the lease. */
 const BATCH = 5
 const LEASE_MS = 180_000
-/** Waits between attempts. After the last attempt, the notice is skipped until the alarm repeats. */
+/**
+ * Waits between attempts, in ms. If the attempt after the last wait fails, the notice is skipped until the alarm
+ * repeats.
+ */
 export const BACKOFF_MS: readonly number[] = [10_000, 60_000, 300_000, 900_000, 3_600_000, 10_800_000]
 const ERROR_LENGTH = 300
 
@@ -23,8 +26,8 @@ export interface NotifierParts {
 }
 
 /**
- * Sends the notices of `sync_alert_messages`. Notices are claimed, sent and settled, so processes can work in parallel. If a process dies
- * between sending and settling, the notice is sent again with the same id.
+ * Sends the notices of `sync_alert_messages`. Several processes can do this in parallel, because each claims its
+ * notices. If a process dies after sending a notice, the notice is sent again with the same id.
  */
 export class Notifier implements Service {
   readonly name: string
@@ -33,7 +36,7 @@ export class Notifier implements Service {
   constructor(parts: NotifierParts) {
     this.#p = parts
     this.name = `messages to alert recipients ${parts.senders.operators.map(({ name }) => name).join(', ')}`
-    // Counters start at 0, so that the first increase is visible.
+    // Create the counters with 0. Otherwise, monitoring would miss the first increase.
     for (const { name } of parts.senders.operators) {
       for (const outcome of ['sent', 'failed', 'given_up']) parts.observer.count('alert_messages_total', { operator: name, outcome }, 0)
     }
@@ -50,7 +53,7 @@ export class Notifier implements Service {
     }
   }
 
-  /** Sends a batch of due notices. @returns the number claimed. */
+  /** Sends a batch of due notices. @returns the number of claimed notices. */
   async sendDue(signal: AbortSignal): Promise<number> {
     const { db, senders } = this.#p
     const names = senders.operators.map(({ name }) => name)
@@ -85,7 +88,11 @@ export class Notifier implements Service {
   }
 }
 
-/** @param attempts made so far; `result` is the newest one's. @returns ms until the next attempt; null if none follows. */
+/**
+ * @param attempts number of attempts so far.
+ * @param result result of the last attempt.
+ * @returns ms until the next attempt; null if no attempt follows.
+ */
 export function backoffAfter(attempts: number, result: Extract<SendResult, { ok: false }>): number | null {
   const pauseMs = BACKOFF_MS[attempts - 1]
   return pauseMs === undefined ? null : Math.max(pauseMs, result.retryAfterMs ?? 0)

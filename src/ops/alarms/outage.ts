@@ -14,27 +14,28 @@ import type { Senders } from './senders.ts'
 const RULE = alarms.store_unavailable
 const KEY = { name: 'store_unavailable', account: '', destination: '' } as const
 
-/** A past database outage that must be stored. */
+/** A past database outage that must still be stored as an alarm. */
 export interface PastOutage {
   readonly row: AlarmRow
   readonly sent: readonly NewNotice[]
 }
 
-/** Messages to one recipient about the outage. A notice is unchanged until sent or skipped. */
+/** Progress of notifying one recipient of the outage. Retries send the same notice until it is sent or skipped. */
 interface Progress {
   readonly notice: NewNotice
   readonly attempts: number
-  /** Whether the notice was sent or skipped. */
+  /** True if the notice was sent or skipped. */
   readonly isSettled: boolean
   readonly sent: NewNotice | null
-  /** When the next attempt is due, or after settlement the next notice. */
+  /** When the next attempt is due. After the notice was sent or skipped: when the next notice is due. */
   readonly dueMs: number
 }
 
 /**
- * Notifies alert recipients of a database outage. Each process that sees the outage sends notices directly, because it can't store them:
- * one immediately, then one per repeat interval, with the usual backoff. After the outage, the alarm is stored as firing and resolves like
- * any other.
+ * Notifies alert recipients of a database outage. Notices can't be stored during an outage.
+ * Each process that sees the outage therefore sends its own notices directly: one first, then one per repeat interval.
+ * Failed notices are retried with the usual backoff.
+ * After the outage, the alarm is stored as firing. It then resolves like any other alarm.
  */
 export class Outage {
   readonly #senders: Senders
@@ -88,7 +89,7 @@ export class Outage {
     return { operator: name, ...KEY, notice_id: randomUUID(), kind, body, queued_at: now, sent: true }
   }
 
-  /** @returns the past outage if it lasted long enough to fire. `forget` clears it. */
+  /** @returns the past outage if it lasted long enough to fire, else null. Call `forget` after storing it. */
   past(): PastOutage | null {
     if (this.#sinceMs === null || this.#lastMs - this.#sinceMs < RULE.forMs) return null
     return { row: this.#row(this.#sinceMs), sent: [...this.#progress.values()].flatMap(({ sent }) => sent ?? []) }

@@ -10,16 +10,16 @@ import { isUnsettled, transition } from './transition.ts'
 
 export interface Evaluation {
   readonly problems: readonly Problem[]
-  /** Evaluated alarms; other alarms keep their states. */
+  /** Names of the evaluated alarms. All other alarms keep their states. */
   readonly names: ReadonlySet<string>
 }
 
 /**
- * The changes of one evaluation: alarms by `transition`, and notices for each recipient.
- *
- * Each recipient has at most one notice per alarm; a newer notice replaces an unsent one. A firing alarm sends a notice, and another one
- * `repeatMs` after the last one was sent or skipped. When the alarm resolves, a recipient that was notified of it gets a notice after
- * `SETTLE_MS`. Recipients added later are also notified of alarms that already fire.
+ * Computes the changes after one evaluation: alarm states (see `transition`), and notices for each recipient.
+ * - Each recipient has at most one notice per alarm. A newer notice replaces an unsent one.
+ * - A firing alarm queues a notice. It queues another one `repeatMs` after the last notice was sent or skipped.
+ * - If a resolved alarm stays resolved for `SETTLE_MS`, recipients that were notified get a notice.
+ * - A recipient that is added later also gets notices of alarms that already fire.
  */
 export function planOf(
   evaluation: Evaluation,
@@ -42,7 +42,7 @@ export function planOf(
       rows.set(key, next)
     }
   }
-  // This release can't evaluate alarms of other releases.
+  // Delete alarms that only another release of the program knows. This release can't evaluate them.
   for (const row of stored.filter(({ name }) => !isAlarm(name))) {
     forgotten.push(row)
     rows.delete(keyOf(row))
@@ -51,7 +51,10 @@ export function planOf(
   return { at: timeFromMs(nowMs), whole, alarms: changed, forgotten, ...noticesOf(rows, notices, operators, nowMs) }
 }
 
-/** Turns off alarms about removed accounts or destinations. */
+/**
+ * @returns an `off` problem for each stored alarm without a problem in this evaluation.
+ * An example is an alarm about a removed account or destination.
+ */
 function vanished({ problems, names }: Evaluation, stored: readonly AlarmRow[]): Problem[] {
   const seen = new Set(problems.map(keyOf))
   return stored.filter((row) => names.has(row.name) && !seen.has(keyOf(row))).map((row) => ({ ...problemOf(row), level: 'off' }))
@@ -80,7 +83,10 @@ function noticesOf(
   return { notices: queued, forgottenNotices: forgotten }
 }
 
-/** @param latest the recipient's latest notice about this alarm. @returns the kind of notice to send now, or null. */
+/**
+ * @param latest the recipient's latest notice about this alarm; null if there is none.
+ * @returns the kind of notice to queue now; null for none.
+ */
 function kindOf(row: AlarmRow, latest: NoticeRow | null, operator: OperatorConfig, nowMs: number): NoticeKind | null {
   if (row.state === 'firing') {
     if (latest === null || latest.kind === 'resolved') return 'firing'
@@ -96,6 +102,6 @@ function isOver(notice: NoticeRow, row: AlarmRow | undefined, operators: readonl
   if (operator === undefined) return true
   if (row?.state === 'firing' || (row !== undefined && isUnsettled(row, nowMs))) return false
   if (notice.kind === 'resolved') return notice.settled_at !== null
-  // The firing notice is needed only until the resolved notice is sent.
+  // Keep this notice until the resolved notice replaces it.
   return !operator.resolved || row === undefined
 }

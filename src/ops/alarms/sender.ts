@@ -2,15 +2,17 @@ import type { Clock } from '../../base/clock.ts'
 import type { ProxySettings } from '../../upstream/http/dispatcher.ts'
 
 export type SendResult =
-  /** `remark`: unreached addresses. Ends a sentence and contains no secrets. */
+  /**
+   * `remark` lists addresses that the message didn't reach. The text completes a sentence in the log, without secrets.
+   */
   | { readonly ok: true; readonly remark?: string }
-  /** `error`: the cause. Ends a sentence and contains no secrets. */
+  /** `error` is the cause. The text completes a sentence in the log, without secrets. */
   | { readonly ok: false; readonly error: string; readonly retryAfterMs?: number }
 
 export interface OperatorSender {
   /**
-   * Sends one message. Never rejects.
-   * @param id unchanged by retries.
+   * Sends one message. Never rejects: the result contains the error.
+   * @param id id of the notice. Retries use the same id.
    * @param body an `AlarmMessage` as JSON text.
    */
   send(id: string, body: string, signal: AbortSignal): Promise<SendResult>
@@ -20,7 +22,7 @@ export interface OperatorSender {
 export interface SenderContext {
   readonly clock: Clock
   readonly proxy: ProxySettings
-  /** CA certificates (PEM) for mail servers that replace the system's; for tests. */
+  /** CA certificates (PEM) that replace the system's certificates for mail servers. Only tests set them. */
   readonly ca?: string
 }
 

@@ -1,7 +1,7 @@
 import type { OperatorConfig } from '../../config/config.ts'
 import type { OperatorSender, SenderContext, SendResult } from './sender.ts'
 
-/** Senders for all recipients, each created on first use. */
+/** Senders for all alert recipients. Each sender is created when it is first used. */
 export class Senders {
   readonly operators: readonly OperatorConfig[]
   readonly #context: SenderContext
@@ -28,7 +28,7 @@ export class Senders {
   }
 }
 
-/** Loads only the library that the recipient's kind needs. */
+/** Creates a recipient's sender. Imports only the module for the recipient's kind. */
 async function openSender(operator: OperatorConfig, context: SenderContext): Promise<OperatorSender> {
   if (operator.kind === 'webhook') return (await import('./webhook.ts')).createWebhookSender(operator, context)
   return (await import('./email.ts')).createEmailSender(operator, context)

@@ -3,15 +3,16 @@ import type { AlarmRow } from '../../store/operators/alarms.ts'
 import type { Problem } from '../health/problem.ts'
 import { type AlarmName, alarms, SETTLE_MS } from '../health/problems.ts'
 
-/** New row of an alarm. `forget` deletes the row; null keeps it. */
+/** New row of an alarm. `forget`: delete the row. null: don't change the row. */
 export type Transition = AlarmRow | 'forget' | null
 
 /**
- * The state machine of an alarm, for one evaluation.
- * - none or `resolved` → `pending` if the condition is on; → `firing` if it has been on for the rule's `forMs`.
- * - `pending` → forgotten if the condition is off. It restarts after a gap between evaluations longer than `SETTLE_MS`.
- * - `firing` → `resolved` if the condition is off. `between` keeps it firing.
- * - `resolved` → `firing` again, with its old start, if the condition returns within `SETTLE_MS`.
+ * Computes the next state of an alarm from one evaluation of its condition.
+ * - No row, or `resolved` → `pending` if the condition is on. → `firing` when it has been on for the rule's `forMs`.
+ * - `pending` → row deleted if the condition is off. After more than `SETTLE_MS` without evaluation, `forMs` starts
+ *   again.
+ * - `firing` → `resolved` if the condition is off. Level `between` keeps the alarm firing.
+ * - `resolved` → `firing` with its old start, if the condition is on again within `SETTLE_MS`.
  */
 export function transition(row: AlarmRow | null, problem: Problem, nowMs: number): Transition {
   const { name, account, destination, text, level } = problem
@@ -36,14 +37,14 @@ export function transition(row: AlarmRow | null, problem: Problem, nowMs: number
     since,
     last_at: now,
     text,
-    // `between` keeps the text of the last `on`.
+    // Level `between` keeps the text of the last evaluation with level `on`.
     ...(level === 'between' && row !== null && { text: row.text }),
     resolved_at: row?.resolved_at ?? null,
     notified_at: row?.notified_at ?? null,
   }
 }
 
-/** Whether the alarm resolved less than `SETTLE_MS` ago. */
+/** @returns true if the alarm resolved less than `SETTLE_MS` ago. */
 export function isUnsettled({ state, resolved_at }: Pick<AlarmRow, 'state' | 'resolved_at'>, nowMs: number): boolean {
   return state === 'resolved' && resolved_at !== null && nowMs - msFromTime(resolved_at) < SETTLE_MS
 }

@@ -13,16 +13,16 @@ import type { WatchContext, Watcher } from './watcher.ts'
 
 const MINUTE_MS = 60_000
 
-/** A due read becomes overdue after this time. */
+/** `reads_overdue` fires if a read has been due for this many ms. It resolves at `NOT_OVERDUE_MS`. */
 const OVERDUE_MS = 15 * MINUTE_MS
 const NOT_OVERDUE_MS = 5 * MINUTE_MS
-/** The service counts as unavailable after this time without a successful read. */
+/** `service_unavailable` fires after this many ms without a successful read. */
 const NO_ANSWER_MS = 15 * MINUTE_MS
 const SMALL_SKEW_MS = 30_000
-/** How long conflicts and unreadable items are reported. */
+/** Conflicts and unreadable items are reported for this many ms. */
 const EVIDENCE_MS = 24 * 60 * MINUTE_MS
 
-/** Watches the state of each account, and the freshness of its reads. */
+/** Watches the state of each configured account, and how recent its reads are. */
 export const accountWatcher: Watcher = {
   names: ['account_stopped', 'service_unavailable', 'reads_overdue', 'state_stale', 'clock_skew', 'record_conflict', 'items_unreadable'],
   async check(context) {
@@ -35,7 +35,7 @@ export const accountWatcher: Watcher = {
         skew(row.account, context),
         ...(await conflictsAndUnreadable(row.account, context.q, context.nowMs)),
       )
-      // Stopped accounts aren't read; `account_stopped` fires.
+      // A stopped account isn't read, so don't check its reads. `account_stopped` fires instead.
       if (row.state === 'active') found.push(...(await reads(row, context)))
     }
     return found
@@ -48,7 +48,7 @@ function skew(account: string, { clients }: WatchContext): Problem {
   return problem('clock_skew', { account }, levelOf(Math.abs(skewMs), SMALL_SKEW_MS, SKEW_MS), skewText(-skewMs))
 }
 
-/** Conflicts and unreadable items of the last day. */
+/** @returns the problems for conflicts and unreadable items of the last 24 h. */
 export async function conflictsAndUnreadable(account: string, q: Query, nowMs: number): Promise<Problem[]> {
   const { conflicts, unreadable } = await countConflicts(q, account, timeFromMs(nowMs - EVIDENCE_MS))
   return [
@@ -71,10 +71,11 @@ async function reads({ account, brokerage }: AccountsTable, { q, config, nowMs }
   const { failing, newest_read_at: newest, stalest_read_at: stalest, ...due } = await accountReads(q, account)
   const overdueMs = Math.max(lateMs(due.oldest_read_request_at, nowMs), lateMs(due.oldest_read_due_at, nowMs))
   const silentSince = newest ?? (await scheduledSince(q, account))
-  // An account whose brokerage is unknown has never been read.
+  // If the brokerage is unknown, no read of the account has ever succeeded.
   const wanted = failing.once > 0 || overdueMs > NOT_OVERDUE_MS || brokerage === null
   const dead = wanted && lateMs(silentSince, nowMs) >= NO_ANSWER_MS
-  // Independent of the schedule: no submission may stay unread for POLL_DORMANT plus a day, or fail to be read for long.
+  // `state_stale` doesn't depend on the schedule. It fires if a read failed for half an hour or more,
+  // or if a submission was not read for `POLL_DORMANT` plus a day.
   const long = dead ? 0 : failing.long
   const stale =
     long > 0
@@ -91,7 +92,7 @@ async function reads({ account, brokerage }: AccountsTable, { q, config, nowMs }
     problem(
       'reads_overdue',
       { account },
-      // An unavailable service delays all reads: `service_unavailable` fires.
+      // An unavailable service delays all reads, and `service_unavailable` already fires.
       dead ? 'off' : levelOf(overdueMs, NOT_OVERDUE_MS, OVERDUE_MS),
       `the oldest read of account ${account} has been due for ${Math.round(overdueMs / MINUTE_MS)} min; raise UPSTREAM_RPS as far as the service ` +
         'allows, or lengthen POLL_* (`submission-mirror status` shows the demand)',

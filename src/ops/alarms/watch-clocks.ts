@@ -10,8 +10,9 @@ export const clockWatcher: Watcher = {
 }
 
 /**
- * Whether the clocks disagree. Smaller differences from the service are reported per account by `clock_skew`. If a service confirms our
- * clock, records from the future are ignored.
+ * @returns the problem `clocks_disagree`. `clock_skew` reports smaller differences from a service, per account.
+ * If a service's clock agrees with ours to within an hour, differences from the database server count only from an hour
+ * on.
  */
 export function clocksDisagree(judged: ClockJudgement, config: Pick<Config, 'destinations'>): Problem {
   const { apart, doubt, isConfirmed } = judged

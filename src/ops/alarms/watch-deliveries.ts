@@ -15,13 +15,16 @@ const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 const DAY_MS = 24 * HOUR_MS
 
-/** Minimum differing deliveries for the alarm. A single one may be a one-time fault of the sender. */
+/** Minimum number of deliveries that reuse an id with another body. A single one may be a fault of the sender. */
 const DIFFERING_ENOUGH = 2
-/** Period, and rejected connections at which the alarm starts and ends. Port scans cause some. */
+/**
+ * `connection_flood` counts rejected connections of the last `FLOOD_MS`. It fires at `FLOOD` and resolves at
+ * `SMALL_FLOOD`. A few rejected connections are normal, for example because of port scans.
+ */
 const FLOOD_MS = 5 * MINUTE_MS
 const FLOOD = 500
 const SMALL_FLOOD = 100
-/** Minimum rejected deliveries in a row for the alarm. A stranger may cause fewer. */
+/** Minimum number of rejected deliveries in a row for the alarm. Fewer may come from strangers. */
 const REJECTED_ENOUGH = 3
 
 /** Watches whether deliveries arrive and are accepted. */
@@ -48,7 +51,7 @@ async function silence(
   rejected: readonly RejectedCount[],
 ): Promise<Problem> {
   const found = await unannouncedRecords(q, account, {
-    // Skip records found soon after a delivery: an unreadable delivery may have announced them.
+    // Skip records that were found soon after the last delivery. An unreadable delivery may have announced them.
     after: timeFromMs((lastAtMs ?? 0) + config.webhooks.lostAfterMs),
     upTo: timeFromMs(nowMs - config.webhooks.lostAfterMs),
     happenedAfter: timeFromMs(lastAtMs ?? 0),
@@ -66,7 +69,10 @@ async function silence(
   return problem('webhook_silence', { account, since }, since !== null, text)
 }
 
-/** Rejections of signed deliveries. Strangers rarely send a signature. */
+/**
+ * @returns rejections for a wrong signature or a stale timestamp.
+ * Strangers rarely send a signature, so these requests probably came from the service.
+ */
 function signatureFaults(rejected: readonly RejectedCount[]): RejectedCount[] {
   return rejected.filter(({ reason }) => reason === 'wrong_signature' || reason === 'stale_timestamp')
 }
@@ -82,7 +88,8 @@ function onlyTimes(faults: readonly RejectedCount[]): boolean {
 }
 
 /**
- * Counts rejections since the last accepted delivery. If the last hour had none, the alarm stays `between`: senders may retry after hours.
+ * Counts rejections since the last accepted delivery. If the last hour had no rejection, the level is `between`, and a
+ * firing alarm keeps firing. The service may retry hours later.
  */
 async function rejections(account: string, { q, nowMs }: WatchContext, lastAtMs: number | null): Promise<Problem> {
   const sinceMs = Math.max(nowMs - DAY_MS, lastAtMs ?? 0)
@@ -138,7 +145,10 @@ async function flood({ q, nowMs }: WatchContext): Promise<Problem> {
 const BACKLOG_MS = 60_000
 const SMALL_BACKLOG_MS = 30_000
 
-/** Watches whether deliveries are processed. Reads only the inbox: a blocked worker may also block reads of the mirror. */
+/**
+ * Watches whether deliveries are processed. Queries only the inbox: a blocked worker may also block reads of the
+ * mirror.
+ */
 export const inboxWatcher: Watcher = {
   names: ['inbox_backlog', 'inbox_dead'],
   async check({ q, config, nowMs }) {

@@ -12,9 +12,9 @@ const DAY_MS = 24 * 60 * MINUTE_MS
 
 export const PUSH_LATE_MS = 15 * MINUTE_MS
 const NOT_LATE_MS = 5 * MINUTE_MS
-/** A longer pause may have been forgotten. */
+/** `destination_stopped` fires if a person paused the destination longer ago than this, and may have forgotten it. */
 const FORGOTTEN_MS = DAY_MS
-/** People have a day to map submissions. */
+/** `push_unmapped` fires after this many ms. Until then, people have time to map the submission. */
 const UNMAPPED_MS = DAY_MS
 
 /** Watches whether each configured destination gets its changes. */
@@ -32,7 +32,7 @@ export const destinationWatcher: Watcher = {
       found.push(...stopped(row, nowMs), ...deadChanges(destination, row.dead), ...unknownChanges(destination, row.unknown))
       found.push(...lackingChanges(destination, row.lacking), ...filterFailed(row))
       if (isFor(unmapped.oldest_at, UNMAPPED_MS, nowMs)) found.push(...unmappedSubmissions(destination, unmapped))
-      // The alarms above already report stopped sending or queueing.
+      // Don't report late changes of a stopped destination or a failing filter. The alarms above report the cause.
       if (row.state === 'active' && row.filter_error === null) found.push(late(row, nowMs))
     }
     return found
@@ -47,7 +47,7 @@ function stopped(row: DestinationHealth, nowMs: number): Problem[] {
   return row.state === 'paused' && !isFor(row.since, FORGOTTEN_MS, nowMs) ? [] : destinationStopped(row)
 }
 
-/** Reports a failing `filter`: the change, and the error. */
+/** @returns the problem of a failing `filter`, with its error; an empty list if the filter works. */
 export function filterFailed({
   destination,
   filter_error: error,

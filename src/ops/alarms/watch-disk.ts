@@ -6,13 +6,13 @@ import { sizeText } from '../output/text.ts'
 import type { Watcher } from './watcher.ts'
 
 const GIB = 1024 ** 3
-/** Required free space: this share of the volume, up to `ENOUGH_BYTES`. */
+/** Required free space: this share of the volume, but at most `ENOUGH_BYTES`. */
 const SHARE = 0.1
 const ENOUGH_BYTES = 5 * GIB
-/** The alarm ends at this multiple of the required space. */
+/** The alarm resolves when the free space reaches this multiple of the required space. */
 const RELIEF = 1.25
 
-/** Volume space in bytes. `freeBytes`: free for this process's user. */
+/** Space of a volume in bytes. `freeBytes` is what the user of this process can still write. */
 export interface DiskSpace {
   readonly freeBytes: number
   readonly sizeBytes: number
@@ -23,7 +23,10 @@ export async function diskSpace(folder: string): Promise<DiskSpace> {
   return { freeBytes: bavail * bsize, sizeBytes: blocks * bsize }
 }
 
-/** Watches the volume of the SQLite database. Postgres servers need their own watch. @param space for tests. */
+/**
+ * Watches the volume of the SQLite database. For Postgres, monitor the disk of the server separately.
+ * @param space measures a volume; tests replace it.
+ */
 export function diskWatcher(observer: Observer, space: (folder: string) => Promise<DiskSpace> = diskSpace): Watcher {
   return {
     names: ['disk_space'],
@@ -38,7 +41,7 @@ export function diskWatcher(observer: Observer, space: (folder: string) => Promi
   }
 }
 
-/** Whether the database's volume has too little space. @param folder the database's folder. */
+/** @returns the problem `disk_space`. Its level depends on the free space. @param folder folder of the database. */
 export function diskNearlyFull(folder: string, { freeBytes, sizeBytes }: DiskSpace): Problem {
   const needed = Math.min(sizeBytes * SHARE, ENOUGH_BYTES)
   const level = freeBytes < needed ? 'on' : freeBytes < needed * RELIEF ? 'between' : 'off'

@@ -8,17 +8,20 @@ import { type Problem, problem } from '../health/problem.ts'
 import { pluralize } from '../output/text.ts'
 import type { Watcher } from './watcher.ts'
 
-/** Setting for fetching documents. */
+/** The setting that says whether documents are fetched. */
 export interface FetchMode {
   readonly documents: Pick<Config['documents'], 'mode'>
 }
 
-/** How long a sum below the limit is cached: summing reads all rows. */
+/** A sum below the limit is cached for this many ms, because summing reads all rows. */
 const COUNTED_MS = 300_000
-/** Limit of hosts in a text. */
+/** Most hosts that a problem text names. */
 const NAMED = 3
 
-/** Watches document limits and unlisted hosts. A reached limit stops only document fetching. */
+/**
+ * Watches the size limits of documents, and hosts that `DOCUMENT_HOSTS` doesn't list.
+ * A reached limit stops only the fetching of documents.
+ */
 export function documentWatcher(): Watcher {
   let counted = { atMs: Number.NEGATIVE_INFINITY, bytes: 0 }
   return {
@@ -45,7 +48,7 @@ export function documentWatcher(): Watcher {
   }
 }
 
-/** Reports, per account, the unlisted hosts and the number of their documents. */
+/** @returns one problem per account with unlisted hosts. The text has the hosts and the number of their documents. */
 export async function unlistedHosts(q: Query, { documents }: FetchMode): Promise<Problem[]> {
   if (documents.mode !== 'fetch') return []
   const rows = await unfetchedBy(q, HOST_NOT_LISTED)

@@ -8,7 +8,10 @@ export const logWatcher: Watcher = {
   check: ({ q }) => divergence(q),
 }
 
-/** Whether this database replaced another one, and submissions still need a full re-read. */
+/**
+ * @returns a problem if this database replaced another one, for example by a restore.
+ * The problem ends when the feeds of all submissions were re-read in full.
+ */
 export async function divergence(q: Query): Promise<Problem[]> {
   const found = await currentBreak(q)
   if (found === null) return []

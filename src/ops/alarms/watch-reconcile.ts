@@ -8,7 +8,7 @@ import { type Problem, problem } from '../health/problem.ts'
 import { pluralize, shortTime } from '../output/text.ts'
 import type { WatchContext, Watcher } from './watcher.ts'
 
-/** A run that starts this long after its time is overdue. */
+/** `reconcile_overdue` fires if no run has started this many ms after the scheduled time. */
 const LATE_MS = 3_600_000
 
 /** Watches whether reconcile runs start on schedule, and the outcome of the last run. */
@@ -29,7 +29,7 @@ export const reconcileWatcher: Watcher = {
 
 async function overdue(account: string, { q, config, nowMs }: WatchContext): Promise<Problem[]> {
   const { cron } = config.reconcile
-  // A stopped account isn't read, and has `account_stopped`.
+  // Skip a stopped account: it isn't read, and `account_stopped` fires.
   if (cron === null || (await findAccount(q, account))?.state !== 'active') return []
   const slot = lastSlot({ cron, timeZone: config.cronTimezone }, nowMs - LATE_MS)
   const since = await scheduledSince(q, account)
@@ -40,7 +40,11 @@ async function overdue(account: string, { q, config, nowMs }: WatchContext): Pro
   return [problem('reconcile_overdue', { account }, 'on', text)]
 }
 
-/** Repaired differences need attention until a clean run, unrepaired ones until they are resolved. */
+/**
+ * @returns the problem `reconcile_findings` of the last run.
+ * Repaired differences keep the alarm firing until a run without differences. Unrepaired ones count until they are
+ * resolved.
+ */
 function findings(account: string, run: EndedRun): Problem {
   const found = run.missing + run.different + run.absent + run.lost
   const left = run.options.dry_run === true ? 'and did not repair them (dry run)' : `and repaired ${run.repaired}`

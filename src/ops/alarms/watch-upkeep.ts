@@ -7,11 +7,13 @@ import { type Problem, problem } from '../health/problem.ts'
 import { ago, shortTime } from '../output/text.ts'
 import type { WatchContext, Watcher } from './watcher.ts'
 
-/** Task of scheduled backups in `sync_upkeep`. */
+/** Name of the backup task in `sync_upkeep`. */
 export const BACKUP_TASK = 'backup'
-/** How late a backup may be: copying and test-restoring a large database takes time. */
+/**
+ * A backup is overdue this many ms after its scheduled time. Copying and test-restoring a large database takes time.
+ */
 const BACKUP_LATE_MS = 2 * 3_600_000
-/** How long ago retention may have finished: longer than two nightly runs. */
+/** Retention is late if its last run is older than this. The limit is longer than two nights. */
 const RETENTION_LATE_MS = 49 * 3_600_000
 
 /** Watches whether scheduled backups are made and can be restored. */
@@ -23,7 +25,7 @@ export const backupWatcher: Watcher = {
 async function overdue({ q, config, nowMs }: WatchContext): Promise<Problem[]> {
   const { cron } = config.backup
   const last = cron === null ? null : await lastUpkeep(q, BACKUP_TASK)
-  // The first backup follows soon after a start.
+  // No backup was started yet. The first one follows soon after the program starts.
   if (cron === null || last === null) return []
   const due = lastSlot({ cron, timeZone: config.cronTimezone }, nowMs - BACKUP_LATE_MS)
   if (last.waits_for !== null)
@@ -39,12 +41,15 @@ export const retentionWatcher: Watcher = {
   check: ({ q, nowMs }) => retentionProblems(q, nowMs),
 }
 
-/** Reports that retention waits for an operator. */
+/** @returns the problem `retention_waits`. @param reason why retention waits. @param since start of the wait. */
 export function retentionWaits(reason: string, since: TimeText | null = null): Problem {
   return problem('retention_waits', { since }, 'on', `retention waits: ${reason}; no rows are removed`)
 }
 
-/** Whether retention waits for an operator, or is late although a process that performs it is running. */
+/**
+ * @returns a problem if retention waits for an operator or is late.
+ * Late retention counts only if a process that performs retention is running.
+ */
 export async function retentionProblems(q: Query, nowMs: number): Promise<Problem[]> {
   const last = await lastUpkeep(q, 'retention')
   if (last?.waits_for != null) return [retentionWaits(last.waits_for, last.waits_since)]

@@ -5,18 +5,18 @@ import type { ClockJudge } from '../clocks/clock-watch.ts'
 import type { Problem } from '../health/problem.ts'
 import type { AlarmName } from '../health/problems.ts'
 
-/** Input of one evaluation. */
+/** What a watcher gets for one evaluation. */
 export interface WatchContext {
   readonly q: Query
   readonly config: Config
-  /** Key: account. */
+  /** Clients by account name. */
   readonly clients: ReadonlyMap<string, Pick<UpstreamClient, 'clockSkewMs'>>
   readonly clocks: ClockJudge
   readonly nowMs: number
 }
 
 export interface Watcher {
-  /** Alarms that this watcher evaluates: off unless `check` returns a problem. */
+  /** Alarms that this watcher evaluates. An alarm turns off if `check` returns no problem with its name. */
   readonly names: readonly AlarmName[]
   check(context: WatchContext): Promise<readonly Problem[]>
 }

@@ -4,7 +4,10 @@ import { signedHeaders } from '../../push/transport/signed-headers.ts'
 import { openTransport } from '../../push/transport/transport.ts'
 import { ATTEMPT_TIMEOUT_MS, type OperatorSender, type SenderContext, type SendResult } from './sender.ts'
 
-/** Sends alarms as Standard Webhooks, like changes to a destination: signed, verified TLS, no redirects. */
+/**
+ * Sends alarms as Standard Webhooks, in the same way as changes to a webhook destination.
+ * Requests are signed, TLS is verified, and redirects are not followed.
+ */
 export function createWebhookSender(operator: WebhookOperator, { clock, proxy }: SenderContext): OperatorSender {
   const { url, allowPrivate } = operator
   const transport = openTransport({ allowPrivate, allowHosts: null, idempotent: true, concurrency: 1 }, proxy, { clock })

@@ -4,7 +4,7 @@ import { wordOf } from '../output/words.ts'
 
 const marks = { '✓': 'green', '✗': 'red', '–': 'gray' } as const
 
-/** Coloured states of accounts, destinations, deliveries, pushes, documents, alarms and runs. */
+/** States that get a colour: of accounts, destinations, deliveries, pushes, documents, alarms and runs. */
 const states = {
   green: ['active', 'delivered', 'done', 'stored', 'resolved'],
   yellow: ['aside', 'budget', 'held', 'paused', 'pending', 'retrying', 'stopped', 'unmapped', 'waiting', 'not configured', 'not started'],
@@ -18,13 +18,13 @@ const colours: ReadonlyMap<string, Colour> = new Map([
   ...Object.entries(states).flatMap(([colour, names]) => names.map((name) => [wordOf(name), colour as Colour] as const)),
 ])
 
-/** A symbol at the start of a line, or a state that fills a table cell. Cells are two or more spaces apart. */
+/** Matches a symbol at the start of a line, or a state that fills a table cell. Two or more spaces separate cells. */
 const PAINTED = new RegExp(
   `^[${Object.keys(marks).join('')}](?= )|(?<=^| {2})(?:${Object.values(states).flat().map(wordOf).join('|')})(?= {2}|$)`,
   'gmu',
 )
 
-/** Colours symbols and states in the output, if it has colours. */
+/** @returns an output that colours symbols and states. If the output has no colours, returns the output unchanged. */
 export function coloured(output: Output): Output {
   if (!output.hasColors) return output
   const paint = (text: string) => text.replace(PAINTED, (word) => styleText(colours.get(word) ?? 'gray', word, { validateStream: false }))

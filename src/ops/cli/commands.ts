@@ -7,7 +7,7 @@ type Add = (program: Command, c: CommandContext) => void
 interface Listed {
   readonly group: Group
   readonly examples: readonly string[]
-  /** Loads only the called command. Loading all takes longer than most commands run. */
+  /** Imports the code of one command. Importing all commands takes longer than running most of them. */
   readonly load: () => Promise<Add>
 }
 
@@ -95,7 +95,10 @@ export const commands: Readonly<Record<string, Listed>> = {
   },
 }
 
-/** The commands of a subject's operations. @param loadOther loads the subject's other commands. */
+/**
+ * Lists the commands of a subject's operations.
+ * @param loadOther imports the subject's commands that aren't operations.
+ */
 function subject(name: keyof typeof subjects, loadOther?: () => Promise<Add>): Listed {
   return ofOperations(subjects[name], loadOther)
 }
@@ -114,7 +117,7 @@ function ofOperations({ about, group, examples = [], load }: Subject, loadOther?
   }
 }
 
-/** Adds commands to a program, with help groups and examples. */
+/** Adds commands to a program, in help groups and with examples. */
 export async function addCommands(program: Command, c: CommandContext, names: readonly string[]): Promise<void> {
   for (const name of names) {
     const { group, examples, load } = commands[name] as Listed
@@ -124,7 +127,7 @@ export async function addCommands(program: Command, c: CommandContext, names: re
   }
 }
 
-/** A command shows all its examples, a subcommand only its own. */
+/** Adds examples to the help. A command shows all its examples. A subcommand shows only its own. */
 function addExamples(command: Command, path: string, examples: readonly string[]): void {
   const lines = examples.filter((example) => `${example} `.startsWith(`${path} `)).map((example) => `  submission-mirror ${example}`)
   if (lines.length > 0) command.addHelpText('after', `\nExamples:\n${lines.join('\n')}`)

@@ -2,7 +2,7 @@ import type { Command, Option } from 'commander'
 
 /** A command with its subcommands and options. */
 interface CommandNode {
-  /** Such as ` outbox list`; empty for the program. */
+  /** The command's words, each after a space, such as ` outbox list`. Empty for the program itself. */
   readonly path: string
   readonly commands: readonly (readonly [name: string, description: string])[]
   readonly options: readonly Option[]
@@ -10,7 +10,7 @@ interface CommandNode {
 
 const NAME = 'submission-mirror'
 
-/** Completion scripts for a program. */
+/** Functions that return the completion script of a program, by shell. */
 export const completions: Readonly<Record<'bash' | 'zsh' | 'fish', (program: Command) => string>> = {
   bash: (program) => {
     const places = [...placesOf(program)]
@@ -73,7 +73,7 @@ function* placesOf(command: Command, path = ''): Generator<CommandNode> {
   for (const each of command.commands) yield* placesOf(each, `${path} ${each.name()}`)
 }
 
-/** Shell code (bash, zsh) that finds the current command. */
+/** @returns bash and zsh code that processes one typed word, to find the current command. */
 function stepInto(places: readonly CommandNode[]): string {
   return `case "$at $word" in ${places.flatMap(({ path }) => (path === '' ? [] : [quoted(path)])).join('|')}) at="$at $word" ;; esac`
 }
@@ -86,7 +86,7 @@ function flagsOf({ options }: CommandNode): (readonly [string, string])[] {
   return options.map(({ long, description }) => [long ?? '', description])
 }
 
-/** Options with a value. */
+/** @returns the options that require a value. */
 function valuedOf({ options }: CommandNode): string[] {
   return options.flatMap(({ long, required }) => (required && long ? [long] : []))
 }

@@ -1,7 +1,8 @@
 import type { DestinationConfig } from '../../config/config.ts'
 
 /**
- * Checks what the schema can't: JSONata of templates, files of client certificates. Loads the checks only if a destination exists.
+ * Checks what the schema of the settings can't check: JSONata in templates and filters, and files of client
+ * certificates. Imports the checks only if a destination exists.
  * @returns one line per problem.
  */
 export async function destinationProblems(destinations: readonly DestinationConfig[]): Promise<string[]> {

@@ -1,19 +1,19 @@
 import { BusyError, UsageError } from '../../base/errors.ts'
 import { SchemaBehindError } from '../../store/migrate/migrate.ts'
 
-/** Exit codes of commands; for `reconcile` see `runExit`. */
+/** Exit codes of all commands except `reconcile`, which uses `runExit`. */
 export const exitCodes = {
   done: 0,
-  /** Failed, or a check was not possible. */
+  /** The command failed, or a check was not possible. */
   failed: 1,
   /** Wrong usage or configuration. */
   usage: 2,
-  /** Not run: another run is active, or the service requested a long pause. */
+  /** Not done: another run is active, or the service asked for a long pause. */
   busy: 4,
 } as const
 
 export function exitCodeOf(error: unknown): number {
-  // Missing tables: DATABASE_URL is wrong, or MIGRATE_ON_START is off.
+  // Missing tables also mean wrong settings: DATABASE_URL is wrong, or MIGRATE_ON_START is off.
   if (error instanceof UsageError || error instanceof SchemaBehindError) return exitCodes.usage
   if (error instanceof BusyError) return exitCodes.busy
   return exitCodes.failed

@@ -29,13 +29,13 @@ import {
 } from './commands/context.ts'
 import { exitCodes } from './exit-codes.ts'
 
-/** Maximum `--limit` at the terminal, which fetches several pages. */
+/** Maximum of `--limit`. The command fetches as many pages as needed. */
 const MOST_LISTED = 10_000
-/** Limit of candidates for an ambiguous submission. */
+/** Most submissions that an error lists if the given text is ambiguous. */
 const MOST_NAMED = 10
 const PAGE = 200
 
-/** A placeholder id. */
+/** Placeholder for a submission id that is looked up later. */
 const NIL = '00000000-0000-0000-0000-000000000000'
 
 interface Page {
@@ -43,7 +43,11 @@ interface Page {
   readonly next_cursor: string | null
 }
 
-/** Adds commands for operations, such as `outbox list`, to a new or existing group. @param about the group's description. */
+/**
+ * Adds a command for each operation, such as `outbox list`.
+ * @param about description of the group, if the group is new.
+ * @returns the group that contains the commands.
+ */
 export function addOperations(program: Command, c: CommandContext, about: string, operations: readonly AnyOperation[]): Command {
   const [first] = operations
   const [subject = '', isGroup] = first ? commandOf(first).split(' ') : []
@@ -51,7 +55,7 @@ export function addOperations(program: Command, c: CommandContext, about: string
   const group = isGroup === undefined ? program : (present ?? program.command(subject).description(about))
   for (const op of operations) {
     const command = commandOf(op)
-    // Skip commands of other subjects.
+    // Commands of other subjects are added elsewhere.
     const isOther = command.split(' ')[0] !== subject
     if (op.withoutCommand !== undefined || command.includes(' --') || isOther) continue
     const others = operations.filter((each) => commandOf(each).startsWith(`${command} --`))
@@ -60,7 +64,10 @@ export function addOperations(program: Command, c: CommandContext, about: string
   return group
 }
 
-/** @param others operations that options of this command select. */
+/**
+ * Adds the arguments, options and action of one command.
+ * @param others operations that an option of this command selects, as in `inbox list --rejected`.
+ */
 function add(command: Command, c: CommandContext, op: AnyOperation, others: readonly AnyOperation[]): void {
   command.description(op.summary)
   if (op.description !== undefined) command.addHelpText('after', `\n${op.description}`)
@@ -102,7 +109,10 @@ function addOption(command: Command, field: string, schema: z.ZodType, when: str
   else command.option(flags, description)
 }
 
-/** Whether a field accepts partial ids and names. Only reads do, because a wrong match is harmless there. */
+/**
+ * @returns true if a field accepts the start of an id, or a name.
+ * Only reads accept them, because a wrong match changes nothing there.
+ */
 function isNamed(op: AnyOperation, field: string): boolean {
   return field === 'submission_id' && op.http.startsWith('GET ')
 }
@@ -112,12 +122,12 @@ function collected(text: string, before: readonly string[] = []): string[] {
   return [...before, text]
 }
 
-/** The last word of a command, such as `--rejected`. */
+/** @returns the last word of a command, such as `--rejected` for an operation that an option selects. */
 function flagOf(op: AnyOperation): string {
   return commandOf(op).split(' ').at(-1) ?? ''
 }
 
-/** Commander's key for `--dry-run`: `dryRun`. */
+/** @returns commander's key of an option: `dryRun` for `--dry-run`. */
 function keyOf(option: string): string {
   return option.slice(2).replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase())
 }
@@ -138,7 +148,7 @@ async function runOperation(c: CommandContext, op: AnyOperation, texts: Record<s
     const schema: z.ZodType | undefined = op.input.shape[field]
     if (schema !== undefined && isDocument(schema)) given[field] = readTextFile(String(given[field]), problems, nameOf(field))
     if (schema !== undefined) continue
-    // Another operation of this command has the field.
+    // The option belongs to another operation of the same command.
     problems.push(`${nameOf(field)} is not an option of \`${commandOf(op)}\``)
     delete given[field]
   }
@@ -147,7 +157,7 @@ async function runOperation(c: CommandContext, op: AnyOperation, texts: Record<s
   const most = isList ? mostOf(given, problems) : 0
   const placeOf = ([field, ...rest]: readonly PropertyKey[]) =>
     field === undefined ? commandOf(op) : [nameOf(String(field)), ...rest].join('.')
-  // Skip validation if a file is unreadable.
+  // If a file could not be read, don't validate the input. `problems` already has the reason.
   const isRead = Object.values(given).every((value) => value !== undefined)
   const checked = isRead ? check(op.input, given, placeOf, texts) : { problems: [] }
   if ('problems' in checked) problems.push(...checked.problems)
@@ -192,13 +202,16 @@ async function runOperation(c: CommandContext, op: AnyOperation, texts: Record<s
     const config = await (needs === 'settings' ? settingsOf : sendingSettingsOf)(c, { accounts, problems, check: isThere })
     return await work({ config, db: noDatabase, log: silentLog() }, (note, attempt) => notedIfPossible(c, note, attempt))
   }
-  // Checked before a database is opened or created.
+  // Check the account before a database is opened or created.
   const isKnown = (config: Config) =>
     needs === 'account' && given['account'] !== undefined && accountNamed(config, String(given['account']), '--account')
   await withStore(c, { accounts, prepare: op.mayPrepare ?? false, problems, check: isKnown }, (store) => work(store))
 }
 
-/** Takes a partial id or name from `given`, if any, and sets a placeholder id until the database lookup. */
+/**
+ * If `given` has a name or the start of an id, replaces it with a placeholder id.
+ * @returns the replaced text, which `submissionNamed` looks up later; null if nothing was replaced.
+ */
 function namedIn(op: AnyOperation, given: Record<string, unknown>): string | null {
   const { submission_id: text } = given
   if (!isNamed(op, 'submission_id') || typeof text !== 'string' || text.trim() === '' || parseUuid(text) !== null) return null
@@ -207,7 +220,7 @@ function namedIn(op: AnyOperation, given: Record<string, unknown>): string | nul
 }
 
 /**
- * The submission whose id starts with the text, or whose insured's name contains its words.
+ * @returns the submission whose id starts with the text, or whose insured's name contains the words of the text.
  * @throws NotFoundError if there is none, ConflictError with the candidates if there are several.
  */
 async function submissionNamed(
@@ -230,14 +243,14 @@ async function submissionNamed(
   ])
 }
 
-/** Replaces the database for operations that need only the settings. */
+/** Database of operations that need only the settings. Any use throws an error. */
 const noDatabase = new Proxy({} as Db, {
   get() {
     throw new Error('this operation must do without the database')
   },
 })
 
-/** Runs an attempt that needs no database. Audits it if a database is available. */
+/** Runs work that needs no database. Audits the work if a database can be opened. */
 async function notedIfPossible<T extends Attempted>(
   c: CommandContext,
   note: Parameters<Attempt>[0],
@@ -252,12 +265,12 @@ async function notedIfPossible<T extends Attempted>(
     const store = { accounts: 'optional', prepare: false, problems: [] } as const
     await withStore(c, store, async ({ db }) => void (await attemptsOf(actionContextOf(c, db))(note, once)))
   } catch {
-    // `once` rethrows errors of the attempt below. Ignore audit errors.
+    // Ignore errors of the audit. If the attempt itself failed, `once` below throws its error.
   }
   return await once()
 }
 
-/** Removes `limit` from `given`. @returns the number of items to list. */
+/** Removes `limit` from `given`. @returns the number of items to list, 50 by default. */
 function mostOf(given: Record<string, unknown>, problems: string[]): number {
   const { limit = 50 } = given
   delete given['limit']

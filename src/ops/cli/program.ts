@@ -18,11 +18,14 @@ bash: add to ~/.bashrc    source <(submission-mirror completion bash)
 zsh:  add to ~/.zshrc     source <(submission-mirror completion zsh)    (after compinit)
 fish: run once            submission-mirror completion fish > ~/.config/fish/completions/submission-mirror.fish`
 
-/** Runs the command line. Results go to standard output, problems to standard error, one sentence each. @returns the exit code. */
+/**
+ * Runs the command line. Prints results to standard output, and problems to standard error.
+ * @returns the exit code.
+ */
 export async function runCli(context: Omit<CommandContext, 'exitCode'>): Promise<number> {
-  // Copying the host would open its `stdin`.
+  // Derive the new host with `Object.create`. Copying all properties would open `stdin`.
   const { argv: given, command, stdout, stderr: errors } = context.host
-  // Don't rewrite data from `query` and `--json`: it may contain the same words.
+  // Don't colour or rewrite the output of `query` and `--json`. This is data and may contain the same words.
   const isData = given[0] === 'query' || given.includes('--json')
   const host: Host = Object.create(context.host, {
     stdout: { value: escaped(isData ? stdout : withOwnCommand(coloured(stdout), command)) },
@@ -32,14 +35,14 @@ export async function runCli(context: Omit<CommandContext, 'exitCode'>): Promise
   const { stderr } = host
   try {
     const [first, ...names] = host.argv
-    // Commander's own `help` accepts unknown subcommands.
+    // Turn `help COMMAND` into `COMMAND --help`, because commander's own `help` accepts unknown subcommands.
     const argv = first === 'help' ? [...names, '--help'] : host.argv
     const program = await programOf(c, namesFor(argv[0]))
     await refuseUnknown(program, argv, () => programOf(c, Object.keys(commands)))
     await program.parseAsync([...argv], { from: 'user' })
     return c.exitCode
   } catch (error) {
-    // Commander has printed the problem or the help.
+    // Commander has already printed the problem or the help.
     if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.usage
     if (c.host.signal.aborted && error === c.host.signal.reason) stderr.write('stopped before it finished\n')
     else
@@ -48,29 +51,32 @@ export async function runCli(context: Omit<CommandContext, 'exitCode'>): Promise
   }
 }
 
-/** Finds this program's commands that users copy: in backticks, or alone on an indented line. */
+/** Finds commands that users copy from a text: in backticks, or alone on an indented line. */
 const PRINTED = new RegExp(`(?<=\`|^ +)submission-mirror (?=(?:${Object.keys(commands).join('|')})\\b)`, 'gm')
 
-/** Prints commands as users must type them. @param command replaces the program's name. */
+/**
+ * Wraps an output, and prints commands as users must type them.
+ * @param command what to type for `submission-mirror`.
+ */
 function withOwnCommand(output: Output, command: string): Output {
   const write: Output['write'] = (text) => output.write(typeof text === 'string' ? text.replace(PRINTED, () => `${command} `) : text)
   return Object.create(output, { write: { value: write } })
 }
 
-/** Wraps an output to escape control characters in text, but not in bytes. */
+/** Wraps an output. Escapes control characters in strings, and writes bytes unchanged. */
 function escaped(output: Output): Output {
   const write: Output['write'] = (text) => output.write(typeof text === 'string' ? printable(text) : text)
   return Object.create(output, { write: { value: write } })
 }
 
-/** Node's error codes for an address that this machine doesn't have. */
+/** Node's error codes for an address that doesn't belong to this machine. */
 const NOT_OURS = ['EADDRNOTAVAIL', 'EINVAL', 'ENOTFOUND', 'EAI_AGAIN']
 
 /** @returns why listening failed, and what to do; undefined for any other error. */
 function notListening(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined
   const { code, syscall, address, hostname, port }: Refused = error
-  // Here, names are resolved only for listening. Connection errors are handled elsewhere.
+  // A failed `getaddrinfo` is about the address to listen on. Errors of outgoing connections are handled elsewhere.
   if (syscall !== 'listen' && syscall !== 'getaddrinfo') return undefined
   if (code === 'EADDRINUSE')
     return `port ${port} of ${address} is used by another program; stop it, or choose another port (PORT and OPS_PORT, or --port of the sandbox)`
@@ -83,7 +89,7 @@ function notListening(error: unknown): string | undefined {
 
 type Refused = Error & Partial<Record<'code' | 'syscall' | 'address' | 'hostname' | 'port', unknown>>
 
-/** @param names commands to add to the common ones. */
+/** @returns the program, with the common commands and the named ones. */
 async function programOf(c: CommandContext, names: readonly string[]): Promise<Command> {
   const program = new Command('submission-mirror')
     .description("a live local copy of a brokerage's submissions, in its own database")
@@ -94,7 +100,7 @@ async function programOf(c: CommandContext, names: readonly string[]): Promise<C
     .helpCommand('help [command...]', 'show help for all or one command')
     .showHelpAfterError('(see --help)')
     .addHelpText('after', EXIT_CODES)
-    // `reconcile` and `reconcile list` both have `--account`.
+    // Let `reconcile` and `reconcile list` have their own `--account`: an option belongs to the command before it.
     .enablePositionalOptions()
     .exitOverride()
     .configureOutput({
@@ -118,7 +124,10 @@ async function programOf(c: CommandContext, names: readonly string[]): Promise<C
   return program
 }
 
-/** @param first first argument. @returns commands to load: all for help and unknown commands. */
+/**
+ * @param first first word of the command line.
+ * @returns names of the commands to load. Help and unknown commands need all of them.
+ */
 function namesFor(first: string | undefined): readonly string[] {
   if (first === '--version' || first === '-V' || first === 'version') return []
   return first !== undefined && Object.hasOwn(commands, first) ? [first] : Object.keys(commands)

@@ -4,12 +4,12 @@ import type { RunCounts, RunRow } from '../../store/reconcile/runs.ts'
 import { findingKinds } from '../../store/schema/reconcile.ts'
 import { printableLine } from '../output/text.ts'
 
-/** Clears the line. Written as bytes, because control characters in text are escaped. */
+/** Clears the line. Must be written as bytes, because control characters in strings are escaped. */
 const ERASE = '\r\u001b[2K'
-/** Maximum period for measuring the rate. */
+/** The rate is measured over at most this many ms. */
 const WINDOW_MS = 30_000
 
-/** Progress line on a terminal: done, left, rate, remaining time. Other outputs get nothing. */
+/** Progress line of a reconcile run: done, left, rate, remaining time. Printed only on a terminal. */
 export class ReconcileScreen {
   readonly #output: Output
   readonly #clock: Clock
@@ -28,7 +28,7 @@ export class ReconcileScreen {
     while ((this.#seen[0]?.at ?? now) < now - WINDOW_MS) this.#seen.shift()
     const first = this.#seen[0] ?? { at: now, done: counts.submissions_done }
     const rate = now === first.at ? null : ((counts.submissions_done - first.done) * 1000) / (now - first.at)
-    // A wrapped line can't be erased.
+    // Cut the line to the terminal's width, because a wrapped line can't be erased.
     const line = printableLine(progressLine(run.account, counts, rate), (this.#output.columns || Number.POSITIVE_INFINITY) - 1)
     this.#output.write(Buffer.from(`${ERASE}${line}`))
     this.#shown = true
@@ -40,7 +40,7 @@ export class ReconcileScreen {
   }
 }
 
-/** @param rate submissions per second; null if unknown. */
+/** @returns the text of the progress line. @param rate submissions per second; null if unknown. */
 export function progressLine(account: string, counts: RunCounts, rate: number | null): string {
   const { submissions_done: done, submissions_total: total } = counts
   const left = Math.max(0, total - done)

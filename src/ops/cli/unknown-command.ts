@@ -3,8 +3,10 @@ import { listNames } from '../../base/list-names.ts'
 import { nearNames } from '../../base/near-names.ts'
 
 /**
- * Rejects unknown commands before commander, which shows help if `--help` follows.
- * @param loadAll loads a program with all commands, for suggestions. @throws CommanderError as for an unknown option.
+ * Rejects an unknown command before commander parses the command line.
+ * If `--help` follows an unknown command, commander would show help instead of an error.
+ * @param loadAll loads a program with all commands, for suggestions.
+ * @throws CommanderError, as commander does for an unknown option.
  */
 export async function refuseUnknown(program: Command, argv: readonly string[], loadAll: () => Promise<Command>): Promise<void> {
   let of = program
@@ -22,7 +24,7 @@ export async function refuseUnknown(program: Command, argv: readonly string[], l
   }
 }
 
-/** @returns suggestions: `outbox resend` → `destination resend`. */
+/** @returns a line that suggests commands, such as `destination resend` for `outbox resend`; null if there are none. */
 function suggestionFor(word: string, isFirst: boolean, siblings: readonly Command[], ofSubjects: readonly Command[]): string | null {
   const exact = isFirst ? ofSubjects.filter((each) => each.name() === word) : []
   const near = [exact, nearOf(word, siblings), nearOf(word, ofSubjects)].find(({ length }) => length > 0)
@@ -35,7 +37,7 @@ function nearOf(word: string, commands: readonly Command[]): Command[] {
   return commands.filter((each) => near.includes(each.name()))
 }
 
-/** The command's words without the program. */
+/** @returns the command's words without the name of the program. */
 function pathOf(command: Command): string {
   return command.parent === null ? '' : `${pathOf(command.parent)} ${command.name()}`.trim()
 }

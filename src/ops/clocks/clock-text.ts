@@ -1,7 +1,7 @@
 import type { Config } from '../../config/config.ts'
 import type { ClockJudgement } from '../../model/clocks.ts'
 
-/** @returns phrases for work that waits while the clock isn't trusted. */
+/** @returns phrases about the work that waits while the clock isn't trusted; empty if the clock is trusted. */
 export function waitsForClocks({ isTrusted }: ClockJudgement, { destinations }: Pick<Config, 'destinations'>): string[] {
   if (isTrusted) return []
   const aged = destinations.filter(({ maxAgeMs }) => maxAgeMs !== null).map(({ name }) => name)
@@ -9,7 +9,7 @@ export function waitsForClocks({ isTrusted }: ClockJudgement, { destinations }: 
   return ['retention waits', ...pushes]
 }
 
-/** Larger differences from the service's clock are errors. From 300 s on, deliveries are rejected. */
+/** A difference from the service's clock is a problem from this many ms. From 300 s, deliveries are rejected. */
 export const SKEW_MS = 60_000
 
 export function apartText(aheadMs: number): string {

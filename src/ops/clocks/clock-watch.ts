@@ -7,13 +7,13 @@ import type { UpstreamClient } from '../../upstream/client.ts'
 export interface ClockWatchParts {
   readonly db: Db
   readonly clock: Clock
-  /** Key: account. Answers contain the service's time. */
+  /** Clients by account name. Each client knows how far the service's clock differs from ours. */
   readonly clients: ReadonlyMap<string, Pick<UpstreamClient, 'clockSkewMs'>>
 }
 
 /**
- * Compares the clocks once, in a process without a running `ClockWatch`. Ignores the age of the newest record.
- * @param services by account, how far the service's clock is ahead of ours, in ms.
+ * Compares the clocks once, in a process without a running `ClockWatch`. Doesn't check the age of the newest record.
+ * @param services how far each service's clock is ahead of ours in ms, by account.
  */
 export async function compareClocks(q: Query, services: ReadonlyMap<string, number> = new Map()): Promise<ClockJudgement> {
   const { nowMs: databaseMs, recorded } = await readClocks(q)
@@ -23,12 +23,15 @@ export async function compareClocks(q: Query, services: ReadonlyMap<string, numb
 
 export type ClockJudge = Pick<ClockWatch, 'judge'>
 
-/** Compares the clocks of this process, the database and the services with each other and with recorded times. */
+/** Compares the clocks of this process, the database server and the services, also with recorded times. */
 export class ClockWatch {
   readonly #p: ClockWatchParts
-  /** Wall clock minus steady clock in ms, at the start or when our clock was last confirmed. */
+  /** Wall clock minus steady clock, in ms. Measured at the start, and again whenever a service confirms our clock. */
   #lead: number
-  /** The newest record's time in ms, from before this process's first. */
+  /**
+   * Time of the newest record at the first comparison, in ms since the epoch.
+   * null: there was no record, or a service has confirmed our clock. undefined: no comparison yet.
+   */
   #before: number | null | undefined
 
   constructor(parts: ClockWatchParts) {

@@ -4,9 +4,9 @@ import { repeat, type Service } from '../../base/service.ts'
 import type { Db } from '../../store/engine/db.ts'
 import { clockSetBackMs, moveTimesBack, recordClock } from '../../store/upkeep/set-back.ts'
 
-/** Interval of comparing the database's clock with its last known time. */
+/** Interval in ms of comparing the database's clock with its last recorded time. */
 const CHECK_MS = 10_000
-/** Smaller corrections are normal and don't lengthen waits much. */
+/** Smaller corrections are ignored. They are normal, and lengthen waits only a little. */
 const SET_BACK_MS = 5_000
 
 export interface SetBackWatchParts {
@@ -15,7 +15,10 @@ export interface SetBackWatchParts {
   readonly log: Log
 }
 
-/** Moves due times back if the database's clock was set back, even before the program started. */
+/**
+ * If the database's clock was set back, moves due times back by the same amount.
+ * Also detects a clock that was set back before the program started.
+ */
 export class SetBackWatch implements Service {
   readonly name = 'set-back watch'
   readonly #p: SetBackWatchParts

@@ -19,9 +19,9 @@ import { bad, type DoctorParts, type Finding, good, NO_DATABASE, skipped, unchec
 import { checkProblems } from './problems.ts'
 
 const PATIENCE_MS = 60_000
-/** The service's times are rounded to seconds. */
+/** Tolerance in ms. The service's times are rounded to seconds. */
 const CLOCKS_AGREE_MS = 2_000
-/** A credential needs one of these scopes. */
+/** For reading, a credential needs one of these scopes. */
 const READING_SCOPES = ['broker_mcp', 'broker_submit']
 
 export async function* checkAccount(p: DoctorParts, account: AccountConfig): AsyncGenerator<Finding> {
@@ -33,7 +33,6 @@ export async function* checkAccount(p: DoctorParts, account: AccountConfig): Asy
   else {
     const { answers, findings } = await checkService(p, account)
     yield* findings
-    // Check credentials only if the service answers.
     if (answers) {
       areAccepted = true
       for await (const finding of checkCredentials(p, account)) {
@@ -43,7 +42,7 @@ export async function* checkAccount(p: DoctorParts, account: AccountConfig): Asy
     } else yield unchecked(about, 'its credentials: the service does not answer')
   }
   const row = areAccepted && p.db !== null ? await findAccount(p.db.read, account.name) : null
-  // A suspension for rejected credentials is outdated if credentials were accepted.
+  // If the service accepts the credentials now, an earlier suspension for rejected credentials is outdated.
   const isFixed = row?.state === 'suspended' && row.reason?.startsWith(CREDENTIALS_REFUSED) === true
   yield* await checkProblems(p, about, (each) => each.account === account.name && !(isFixed && each.name === 'account_stopped'))
   if (isFixed)
@@ -54,7 +53,7 @@ export async function* checkAccount(p: DoctorParts, account: AccountConfig): Asy
   yield await checkSecrets(p, account)
 }
 
-/** @returns whether the service answers, and findings about the service and its clock. */
+/** @returns `answers`, true if the service answers, and the findings about the service and its clock. */
 async function checkService(p: DoctorParts, { name, baseUrl }: AccountConfig): Promise<{ answers: boolean; findings: Finding[] }> {
   const { config, clock, host } = p
   const about = `account ${name}`
@@ -69,7 +68,7 @@ async function checkService(p: DoctorParts, { name, baseUrl }: AccountConfig): P
   }
 }
 
-/** @param aheadMs how far our clock is ahead of the service's; null if its answer has no time. */
+/** @param aheadMs how far our clock is ahead of the service's clock; null if the service's answer has no time. */
 function clockFindings(about: string, baseUrl: string, aheadMs: number | null): Finding[] {
   if (aheadMs === null)
     return [good(about, `the service answers at ${baseUrl}`), skipped(about, "our clock against the service's: its answer has no time")]
@@ -78,7 +77,7 @@ function clockFindings(about: string, baseUrl: string, aheadMs: number | null): 
   return [good(about, `the service answers at ${baseUrl}, and ${agree}`)]
 }
 
-/** During a rotation, both credentials must work. */
+/** Checks every credential of the account. During a rotation, both the old and the new one must work. */
 async function* checkCredentials(p: DoctorParts, account: AccountConfig): AsyncGenerator<Finding> {
   const about = `account ${account.name}`
   for (const credential of account.clientCredentials) {
@@ -89,7 +88,7 @@ async function* checkCredentials(p: DoctorParts, account: AccountConfig): AsyncG
   }
 }
 
-/** @returns the identity, or why it could not be read and what to do. */
+/** @returns the identity, or a text: why the identity could not be read, and what to do. */
 async function readIdentity(
   { config, clock, log, host }: DoctorParts,
   account: AccountConfig,

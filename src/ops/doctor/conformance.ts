@@ -17,20 +17,23 @@ import { printableLine } from '../output/text.ts'
 import { openForDoctor } from './database.ts'
 import { bad, type DoctorParts, type Finding } from './finding.ts'
 
-/** Output of `doctor --conformance --json` for a view. `ok` is false if the view differs, null if unchecked. */
+/**
+ * Finding of `doctor --conformance --json`. A view is one GET path of the service, such as `policy`.
+ * `ok` is false if the answer differs from the specification, and null if the view was not checked.
+ */
 export interface ConformanceFinding extends Finding {
-  /** Name of the view; null if no view could be compared, as `text` explains. */
+  /** Name of the view. null if no view could be compared; `text` has the reason. */
   readonly row: string | null
-  /** Method and path. */
+  /** Method and path, such as `GET /broker/me`. Empty if no view could be compared. */
   readonly spec: string
   readonly result: Result | 'failed'
-  /** Fields and values that aren't in the specification. */
+  /** Fields and values of the answer that aren't in the specification. */
   readonly more: readonly string[]
 }
 
 export interface ConformanceOptions {
   readonly account: AccountConfig
-  /** Submission to read; null for the newest one. */
+  /** Id of the submission to read; null for the newest submission. */
   readonly submission: string | null
 }
 
@@ -40,7 +43,7 @@ type Verdict = Pick<ConformanceFinding, 'result' | 'text' | 'more'>
 const LONGEST_TEXT = 500
 const MOST_PROBLEMS = 5
 
-/** Order of reading views: answers contain ids that later views need. */
+/** Views in the order of reading. Earlier answers contain ids that later views need. */
 const views = [
   'me',
   'requirements',
@@ -56,8 +59,9 @@ const views = [
 type View = (typeof views)[number]
 
 /**
- * Signs in to the service, reads each view once, and compares the answers with the specification. Sends only GET requests and token
- * exchanges. Requires no `serve`. Without a database, `submission` must select what to read.
+ * Signs in to the service, reads each view once, and compares the answers with the specification.
+ * Sends only GET requests and token exchanges. `serve` need not run.
+ * Without a database, `submission` must be set.
  */
 export async function* compareService(
   p: Omit<DoctorParts, 'db' | 'serviceClocks' | 'showFix'>,
@@ -127,7 +131,7 @@ interface FoundIds {
   readonly ownId: string
 }
 
-/** Ids for the paths, from the mirror or from earlier answers. */
+/** Ids for the paths of views, from the mirror or from earlier answers. */
 class Ids {
   readonly #db: Db | null
   readonly #account: string
@@ -146,7 +150,7 @@ class Ids {
     this.#learned.push(...knownIdsIn(json, submissionId))
   }
 
-  /** @returns the ids in the path of a view, or why there are none. */
+  /** @returns the ids for the path of a view, or a text: why an id is unknown. */
   async of(view: View): Promise<FoundIds | string> {
     const { path } = operations[view]
     if (path.includes('{id}')) {
@@ -169,7 +173,10 @@ export interface Comparison {
   readonly more: readonly string[]
 }
 
-/** Compares an answer. Missing and wrongly typed fields are problems. `more` lists fields and values outside the specification. */
+/**
+ * Compares an answer with a schema.
+ * @returns `problems`: missing and wrongly typed fields. `more`: fields and values outside the specification.
+ */
 export function compare(schema: z.ZodType, json: unknown): Comparison {
   const issues = schema.safeParse(json).error?.issues ?? []
   const surprises = surprisesIn(shapeOf(schema), json)

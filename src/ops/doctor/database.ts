@@ -28,7 +28,7 @@ import { bad, type Finding, good, skipped, unchecked } from './finding.ts'
 
 const ABOUT = 'database'
 
-/** @returns the open database, or a finding with the reason why it can't be used. */
+/** @returns the open database, or a finding: why the database can't be used. */
 export async function openForDoctor(config: Config, { clock, log }: { readonly clock: Clock; readonly log: Log }): Promise<Db | Finding> {
   const { database } = config
   try {
@@ -46,7 +46,7 @@ export async function openForDoctor(config: Config, { clock, log }: { readonly c
     return db
   } catch (error) {
     await db?.close()
-    // FatalErrors and Postgres errors already include advice.
+    // The messages of FatalErrors and Postgres errors already say what to do.
     const advice =
       error instanceof FatalError || database.kind === 'postgres' ? '' : '; check the disk, and which programs use the database'
     return bad(ABOUT, `${messageOf(error)}${advice}`)
@@ -87,7 +87,10 @@ export async function* checkDatabase(config: Config, db: Db): AsyncGenerator<Fin
   yield* checkRetention(db)
 }
 
-/** On SQLite, the lock reveals a process without a heartbeat, such as on a full disk. */
+/**
+ * @returns a text with the number of running `serve` processes.
+ * On SQLite, a lock also reveals a process that can't write its heartbeat, for example because the disk is full.
+ */
 function runningText({ database }: Config, serving: number): string {
   if (serving > 0) return `${pluralize(serving, '`serve` process', '`serve` processes')} running`
   if (database.kind === 'postgres' || !isServeLockHeld(database)) return 'no `serve` is running'
@@ -102,7 +105,7 @@ function durabilityFinding({ server, durability }: DatabaseHealth): Finding {
   return bad(ABOUT, `acknowledged deliveries can be lost in a power cut: ${values}; turn on ${names} (${server})`)
 }
 
-/** Reports replicas of acknowledged deliveries, and which server is the primary. */
+/** Reports whether acknowledged deliveries are replicated, and which server is the primary. */
 async function* checkServers({ url }: Extract<Config['database'], { kind: 'postgres' }>, db: Db): AsyncGenerator<Finding> {
   const replication = await readReplication(db.read)
   for (const { ok, text } of replication === null ? [] : replicationNotes(replication))
@@ -137,11 +140,11 @@ async function* checkSpace({ database }: Config, { sizeBytes }: DatabaseHealth):
   )
 }
 
-/** Whether scheduled backups can be written, and the folder is this mirror's. */
+/** Checks that scheduled backups can be written, and that their folder belongs to this mirror. */
 async function* checkBackups({ backup, database }: Config, db: Db): AsyncGenerator<Finding> {
   if (backup.cron === null || database.kind === 'postgres') return
   const folder = resolve(backup.dir)
-  // Backups create missing folders.
+  // A backup creates missing folders, so test the nearest existing one.
   let at = folder
   while (!existsSync(at)) at = dirname(at)
   try {

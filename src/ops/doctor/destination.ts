@@ -16,7 +16,7 @@ import { type DestinationStatus, readPushStatus } from '../status/destinations.t
 import { bad, type DoctorParts, type Finding, good, NO_DATABASE, skipped, unchecked } from './finding.ts'
 import { checkProblems } from './problems.ts'
 
-/** Checks a destination with a harmless attempt, then checks its queue. */
+/** Tests a destination with a harmless attempt, then checks its queue. */
 export async function* checkDestination(p: DoctorParts, destination: DestinationConfig): AsyncGenerator<Finding> {
   const about = `destination ${destination.name}`
   const { ok, text } = await probeDestination(p, p.config, destination)
@@ -31,7 +31,7 @@ export async function* checkDestination(p: DoctorParts, destination: Destination
     yield skipped(about, 'its queue: pushing begins when `serve` starts with these settings')
     return
   }
-  // A successful test outdates the reason of the suspension.
+  // If the test succeeded, the reason of the suspension is outdated.
   const isFixed = ok === true && status.state === 'suspended'
   const isAbout = (each: Problem) => each.destination === destination.name && !(isFixed && each.name === 'destination_stopped')
   const wrong = await checkProblems(p, about, isAbout)
@@ -52,7 +52,10 @@ function stillSuspended({ destination, reason, retry_at: retryAt }: DestinationS
   return `is still suspended because of an earlier answer (${reason ?? 'unknown'})${next}; to retry now, run \`submission-mirror destination resume ${destination}\``
 }
 
-/** @returns why changes wait too long and what to do, or null. @param hasProblems whether another problem may be the cause. */
+/**
+ * @param hasProblems true if other problems are reported, which may explain the wait.
+ * @returns why changes wait too long, and what to do; null if they don't, or if other problems explain it.
+ */
 async function lateness(db: Db, now: number, status: DestinationStatus, hasProblems: boolean): Promise<string | null> {
   const { oldest_queued_at: oldest, destination, queued, behind } = status
   const running = (await listProcesses(db.read)).some(({ role }) => role === 'all' || role === 'work')
@@ -62,10 +65,10 @@ async function lateness(db: Db, now: number, status: DestinationStatus, hasProbl
   return `${pushLateText(destination, oldest, now)}; ${list} shows why`
 }
 
-/** Time limit of a probe, in timeouts of the destination. A probe may sign in or take several steps. */
+/** A probe may take this many timeouts of the destination. It may have to sign in, or take several steps. */
 const PROBE_FACTOR = 3
 
-/** Makes one harmless attempt. @returns the outcome in one printable sentence. */
+/** Tests a destination with one harmless attempt. @returns the outcome in one printable sentence. */
 export async function probeDestination(
   { clock, host, log }: { readonly clock: Clock; readonly host: { readonly signal: AbortSignal }; readonly log: Log },
   config: Config,
@@ -80,7 +83,10 @@ export async function probeDestination(
   }
 }
 
-/** Loads and opens a destination's delivery code for one use. No other command needs it. */
+/**
+ * Opens a destination's delivery kind, calls `use`, and closes the kind.
+ * Imports the code of the kinds here, because most commands don't need it.
+ */
 export async function withKind<T>(
   { clock, log }: { readonly clock: Clock; readonly log: Log },
   config: Config,

@@ -13,7 +13,7 @@ import { checkDocuments } from './documents.ts'
 import { bad, type DoctorParts, type Finding, good, NO_DATABASE, unchecked } from './finding.ts'
 import { checkReceiver } from './receiver.ts'
 
-/** Opens the database while `serve` may run, and checks everything, or one destination. */
+/** Checks the whole installation, or one destination. `serve` may run at the same time. */
 export async function* diagnose(given: Omit<DoctorParts, 'db' | 'serviceClocks'>, only: DestinationConfig | null): AsyncGenerator<Finding> {
   const opened = await openForDoctor(given.config, given)
   const db = 'about' in opened ? null : opened
@@ -28,8 +28,8 @@ export async function* diagnose(given: Omit<DoctorParts, 'db' | 'serviceClocks'>
 }
 
 /**
- * Checks settings, database, documents, accounts, receiver and destinations. If the database or the service is down, the checks that
- * need it become findings, and the other checks continue.
+ * Checks settings, database, documents, accounts, clocks, receiver and destinations.
+ * If the database or the service is down, the affected checks report that, and the other checks continue.
  */
 async function* checkAll(p: DoctorParts): AsyncGenerator<Finding> {
   const { accounts, destinations } = p.config
@@ -65,7 +65,7 @@ async function* checkRunningSettings(config: Config, db: Db): AsyncGenerator<Fin
   }
 }
 
-/** Compares this machine's clock with the clocks of the database server and of the contacted services, and with recorded times. */
+/** Compares this machine's clock with the database server, the contacted services, and recorded times. */
 async function* checkClocks({ config, db, serviceClocks }: DoctorParts): AsyncGenerator<Finding> {
   const found = db && clocksDisagree(await compareClocks(db.read, serviceClocks), config)
   if (found === null) yield unchecked('clocks', NO_DATABASE)
@@ -80,7 +80,7 @@ function differing(names: readonly string[]): string {
   return `${names.slice(0, MOST_NAMED).join(', ')}${more > 0 ? ` and ${more} more` : ''}`
 }
 
-/** Adds a finding if the check itself fails. */
+/** Passes on the findings of a check. If the check itself fails, adds a finding with the error. */
 async function* withFailure(
   { host }: Pick<DoctorParts, 'host'>,
   about: string,

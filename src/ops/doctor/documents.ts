@@ -4,7 +4,7 @@ import { firstEpochOf } from '../../store/changes/log-divergence.ts'
 import { unlistedHosts } from '../alarms/watch-documents.ts'
 import { bad, type DoctorParts, type Finding, good, NO_DATABASE, unchecked } from './finding.ts'
 
-/** Checks document storage by writing, reading and removing a few bytes, and reports unlisted hosts. */
+/** Checks document storage: writes, reads and removes a few bytes. Also reports unlisted hosts. */
 export async function* checkDocuments({ config, db }: Pick<DoctorParts, 'config' | 'db'>): AsyncGenerator<Finding> {
   if (config.documents.mode !== 'fetch') return
   const storage = createDocumentStorage(config)

@@ -5,12 +5,12 @@ import type { Db } from '../../store/engine/db.ts'
 import type { ShowFix } from '../health/fix.ts'
 import { printableLine } from '../output/text.ts'
 
-/** The result of one check, in a sentence: what is right, what is wrong and what to do, or what was not checked and why. */
+/** Result of one check. `text` says what is right, what is wrong and how to fix it, or why the check did not run. */
 export interface Finding {
   readonly about: string
-  /** null: not checked. */
+  /** null if the check did not run. */
   readonly ok: boolean | null
-  /** Whether the finding fails the command: a problem, or a required check that could not run. */
+  /** True if the command must fail: there is a problem, or a required check could not run. */
   readonly fails: boolean
   readonly text: string
 }
@@ -23,13 +23,13 @@ export function markOf({ ok }: Pick<Finding, 'ok'>): '✓' | '✗' | '–' {
 
 export interface DoctorParts {
   readonly config: Config
-  /** null if unusable; the other checks continue. */
+  /** null if the database can't be used. The other checks continue. */
   readonly db: Db | null
   readonly clock: Clock
   readonly log: Log
   readonly showFix: ShowFix
   readonly host: { readonly signal: AbortSignal }
-  /** By account, how far the service's clock is ahead of ours, in ms. Filled by the account checks. */
+  /** How far each service's clock is ahead of ours in ms, by account. The account checks fill this map. */
   readonly serviceClocks: Map<string, number>
 }
 
@@ -41,12 +41,12 @@ export function bad(about: string, text: string): Finding {
   return { about, ok: false, fails: true, text: printableLine(text, 500) }
 }
 
-/** A required check that failed to run. @param text the check, and why it failed. */
+/** @returns a finding that a required check could not run. @param text the check, and the reason. */
 export function unchecked(about: string, text: string): Finding {
   return { about, ok: null, fails: true, text: printableLine(`not checked: ${text}`, 500) }
 }
 
-/** A check that is impossible with these settings, here, or yet. @param text the check, and why. */
+/** @returns a finding that a check is not possible here, or not yet. @param text the check, and the reason. */
 export function skipped(about: string, text: string): Finding {
   return { about, ok: null, fails: false, text: printableLine(`not checked: ${text}`, 500) }
 }

@@ -3,8 +3,9 @@ import { judgeNow } from '../status/status.ts'
 import { bad, type DoctorParts, type Finding } from './finding.ts'
 
 /**
- * Problems as `status` shows them, except stored alarms and the identity of credentials, which `doctor` requests from the service.
- * @param about an account or a destination.
+ * @returns the problems that `status` shows about an account or a destination, without stored alarms.
+ * Omits `identity_unknown`, because `doctor` asks the service for the identity.
+ * @param about the account or destination, such as `account acme`.
  */
 export async function checkProblems(
   { db, config, showFix }: Pick<DoctorParts, 'db' | 'config' | 'showFix'>,
@@ -17,7 +18,10 @@ export async function checkProblems(
   return await Promise.all(found.map(async (each) => bad(about, withoutName(await adviceText(each, showFix), about))))
 }
 
-/** Leaves out the first name of `about`, which precedes the text. Later ones are in commands. */
+/**
+ * Removes the first `about` from the text, because the finding shows `about` anyway.
+ * Later occurrences are parts of commands.
+ */
 function withoutName(text: string, about: string): string {
   const at = text.indexOf(`${about} `)
   if (at < 0) return text

@@ -5,10 +5,10 @@ import type { Arrival } from '../../upstream/webhook/delivery.ts'
 import { type SelfDelivery, sendSelfDelivery } from '../../upstream/webhook/self-delivery.ts'
 import { bad, type DoctorParts, type Finding, good, NO_DATABASE, skipped, unchecked } from './finding.ts'
 
-/** Bytes reserved for a delivery without its filler. */
+/** Bytes that a large test delivery needs in addition to its filler. */
 const ROOM_BYTES = 1_024
 
-/** Sends a signed delivery to the public address of each account, and checks that it arrives. */
+/** Sends a signed delivery to the public address of each account, and checks that the delivery is stored. */
 export async function* checkReceiver(p: DoctorParts): AsyncGenerator<Finding> {
   const { publicUrl } = p.config.receiver
   if (publicUrl === null) {
@@ -26,7 +26,7 @@ export async function* checkReceiver(p: DoctorParts): AsyncGenerator<Finding> {
     const url = `${publicUrl}/webhooks${account.default ? '' : `/${account.name}`}`
     const sent = await sendSelfDelivery(url, secret, sending(p))
     yield await checkArrival(p, about, url, sent)
-    // All accounts share one proxy.
+    // All accounts share one proxy, so check the proxy only once.
     if (isProxyTried || sent.type === 'unanswered' || sent.status !== 204) continue
     isProxyTried = true
     yield* checkSender(p.config.receiver.trustProxy, about, sent.arrival)
@@ -59,7 +59,7 @@ async function checkArrival({ db }: DoctorParts, about: string, url: string, sen
   )
 }
 
-/** Checks that senders have distinct addresses: the limit on bad signatures is per address. */
+/** Checks that the receiver sees the address of each sender. The limit on bad signatures is per address. */
 function* checkSender(trustProxy: boolean | string, about: string, how: Arrival | null): Generator<Finding> {
   if (how === null) return
   const { peer, sender, is_forwarded } = how
@@ -76,7 +76,7 @@ function* checkSender(trustProxy: boolean | string, about: string, how: Arrival 
       about,
       `TRUST_PROXY is set, but a delivery from ${peer} had no X-Forwarded-For; configure the proxy to send it, or unset TRUST_PROXY`,
     )
-  // A proxy on this host forwards this host's own address.
+  // With a proxy on this host, both addresses are equal even if the proxy is trusted.
   else if (sender === peer && !trustedProxies(trustProxy)(peer))
     yield bad(about, `deliveries come from ${peer}, which is not in TRUST_PROXY, so all count as one sender; set TRUST_PROXY=${peer}`)
   else yield good(about, `the proxy at ${peer} is trusted to forward sender addresses`)

@@ -1,12 +1,12 @@
-/** The fix of a problem: an operation with its input, or a section of the runbook. */
+/** How to fix a problem: call an operation with this input, or follow a section of the runbook. */
 export type Fix = { readonly operation: string; readonly input: Readonly<Record<string, string>> } | { readonly runbook: string }
 
-/** Calls of an operation with an input, for each interface. */
+/** How to call an operation with its input: as a command, as a tool of an assistant, and over HTTP. */
 export interface Call {
   readonly command: string
-  /** Unset if not allowed for assistants. */
+  /** Undefined if assistants may not call the operation. */
   readonly tool?: string
-  /** Set with `path` and `body`. Undefined for operations that only read, or need a person's document. */
+  /** Set together with `path` and `body`. Undefined if the operation only reads, or needs a document from a person. */
   readonly method?: 'POST' | 'PUT' | 'DELETE'
   readonly path?: string
   readonly body?: Readonly<Record<string, string>> | null

@@ -8,16 +8,18 @@ import { pluralize, shortTime } from '../output/text.ts'
 import { keyOf, levelOf, type Problem, stated } from './problem.ts'
 import { by, declared, type ProblemName } from './problems.ts'
 
-/** Fewer lost webhooks in a day, or a smaller share of all, are normal. */
+/**
+ * `webhook_loss` fires if a day has at least this many lost webhooks, and they are at least this share of all records.
+ */
 const lossFrom = { records: 10, share: 0.1 } as const
 
-/** Settings for judging the contents of the database. */
+/** Time and settings for judging the contents of the database. */
 export interface Expected {
   readonly nowMs: number
-  /** Configured accounts; if empty, every account in the database counts. */
+  /** Configured accounts. If empty, every account and destination in the database counts. */
   readonly accounts: readonly string[]
   readonly destinations: readonly string[]
-  /** `POLL_DORMANT`, the longest time between two reads of a submission. */
+  /** `POLL_DORMANT` in ms: the longest time between two reads of a submission. */
   readonly dormantMs: number
 }
 
@@ -29,7 +31,7 @@ export function servedDestinations({ destinations }: Health, { accounts, destina
   return destinations.filter(({ destination }) => accounts.length === 0 || names.includes(destination))
 }
 
-/** All problems that need attention. @param known see `knownProblems`. */
+/** @returns all problems that need attention. @param known see `knownProblems`. */
 export function problemsOf(health: Health, known: readonly Problem[], expected: Expected): Problem[] {
   const accounts = servedAccounts(health, expected)
   const destinations = servedDestinations(health, expected)
@@ -38,7 +40,7 @@ export function problemsOf(health: Health, known: readonly Problem[], expected: 
   const others = [
     ...destinations.flatMap(destinationUnanswered),
     ...destinations.flatMap(({ destination, lacking }) => lackingChanges(destination, lacking)),
-    // Include removed accounts and destinations: they may still have dead-lettered deliveries and changes.
+    // Include removed accounts and destinations. They may still have dead-lettered deliveries and changes.
     ...health.accounts.flatMap(({ account, dead }) => deadDeliveries(account, dead)),
     ...health.destinations.flatMap(stoppedChanges),
     ...accounts.flatMap(unsettledRun),
@@ -67,7 +69,10 @@ export function destinationStopped(row: Pick<DestinationHealth, 'destination' | 
   return [stated('destination_stopped', { destination, since }, headline, `${reason ?? 'no reason is known'}; ${next}`)]
 }
 
-/** @returns an active destination's outage; null while it answers, or before its circuit opens. */
+/**
+ * @returns a text about an active destination that does not answer.
+ * Returns null until `FAILURES_TO_OPEN` attempts in a row have failed.
+ */
 export function outageText({ failures, retry_at }: Pick<DestinationHealth, 'failures' | 'retry_at'>): string | null {
   if (failures < FAILURES_TO_OPEN) return null
   const next = retry_at === null ? 'the next attempt is automatic' : `the next attempt is at ${shortTime(retry_at)} UTC`
@@ -82,7 +87,10 @@ function destinationUnanswered(row: DestinationHealth): Problem[] {
   return reason === null ? [] : [stated('push_late', { destination, since, fix }, headline, reason)]
 }
 
-/** Reports many lost webhooks in the last day. From half the limit up to the limit, the state is `between`. */
+/**
+ * @returns the problem that many webhooks were lost in the last day; an empty list if few were lost.
+ * Between half of `lossFrom.share` and the full share, the level is `between`.
+ */
 export function webhooksLost(account: string, { expected, lost, since }: WebhookLoss): Problem[] {
   const share = lost < lossFrom.records ? 0 : Math.min(1, lost / expected)
   const level = levelOf(share, lossFrom.share / 2, lossFrom.share)
@@ -97,13 +105,13 @@ export function deadDeliveries(account: string, dead: Pile): Problem[] {
   return counted('inbox_dead', { account }, dead, headline)
 }
 
-/** @param behind blocked submissions. */
+/** @param behind number of submissions that wait behind these changes. */
 export function deadChanges(destination: string, dead: Pile, behind = 0): Problem[] {
   const headline = `${pluralize(dead.count, 'change')} for destination ${destination} ${are(dead)} dead-lettered${andBehind(dead, behind)}`
   return counted('push_dead', { destination }, dead, headline)
 }
 
-/** @param behind blocked submissions. */
+/** @param behind number of submissions that wait behind these changes. */
 export function unknownChanges(destination: string, unknown: Pile, behind = 0): Problem[] {
   const headline = `${pluralize(unknown.count, 'change')} for destination ${destination} ${unknown.count === 1 ? 'has' : 'have'} an unknown outcome${andBehind(unknown, behind)}`
   return counted('push_unknown', { destination }, unknown, headline)
@@ -122,12 +130,14 @@ export function unmappedSubmissions(destination: string, unmapped: Pile): Proble
 function stoppedChanges({ destination, dead, unknown, held, unmapped }: DestinationHealth): Problem[] {
   const stopped = [...deadChanges(destination, dead, held.count), ...unknownChanges(destination, unknown, dead.count > 0 ? 0 : held.count)]
   const headline = `${waits(held.count)} at destination ${destination} behind a dead-lettered change`
-  // `stopped` already counts these submissions.
+  // If `stopped` has problems, their texts already count these submissions.
   const waiting = stopped.length > 0 ? [] : counted('held_submissions', { destination }, held, headline)
   return [...stopped, ...waiting, ...unmappedSubmissions(destination, unmapped)]
 }
 
-/** Problems that the service reports for an active account. */
+/**
+ * @returns problems between an active account and the service: a long pause, or an unknown owner of the credentials.
+ */
 function serviceProblems({ account, state, pause, identity_error: reason, identity_failing_since: since }: AccountHealth): Problem[] {
   if (state !== 'active') return []
   const unidentified = `GET /broker/me fails for account ${account}, so the owner of its credentials is unknown`
@@ -158,7 +168,10 @@ function differencesLeft(account: string, { run_id: runId, ended_at: since, left
   return count === 0 ? [] : [stated('reconcile_findings', { account, since, count, runId, fix }, headline)]
 }
 
-/** What a run could not check. The fix shows why, because a new run wouldn't help. */
+/**
+ * @returns the problem that a run could not check everything.
+ * The fix is to show the run with its reasons, because a new run would not help.
+ */
 export function uncheckedBy(account: string, { run_id: runId, ended_at: since, state, note, unreadable, left }: EndedRun): Problem[] {
   if (state !== 'failed' && left.unreadable === 0) return []
   const fix = by('reconcile.show', { id: runId })
@@ -166,12 +179,15 @@ export function uncheckedBy(account: string, { run_id: runId, ended_at: since, s
   return [stated('reconcile_failed', { account, since, runId, fix }, headline, note ?? `${unreadable} unreadable`)]
 }
 
-/** A run that used up its budget can be clean: the next run continues with the oldest submissions. */
+/**
+ * @returns true if the run left no differences and no unreadable submissions.
+ * A run that used up its budget can also be clean, because the next run checks the rest.
+ */
 function isClean({ state, left }: EndedRun): boolean {
   return state !== 'failed' && left.unreadable + left.differences === 0
 }
 
-/** Whether a newer run checked everything that the older run checked. */
+/** @returns true if the newer run checked everything that the older run checked. */
 function covers(newer: EndedRun, { options }: EndedRun): boolean {
   if (newer.state === 'budget') return false
   if (newer.options.no_state === true && options.no_state !== true) return false

@@ -4,26 +4,26 @@ import { printableLine } from '../output/text.ts'
 import { type Fix, fixText, type ShowFix } from './fix.ts'
 import { type About, type AlarmName, alarms, by, declared, isAlarm, type ProblemName, runbookOf } from './problems.ts'
 
-/** `between` neither starts nor ends an alarm. */
+/** Level of a condition. With `between`, a firing alarm keeps firing, and no alarm starts. */
 export type Level = 'on' | 'between' | 'off'
 
 export interface Problem extends About {
-  /** A `ProblemName`; a stored alarm of a newer release may have another name. */
+  /** A `ProblemName`. A stored alarm of a newer release may have a name that this release doesn't know. */
   readonly name: string
   readonly level: Level
-  /** Start, if known. */
+  /** When the problem started; null if unknown. */
   readonly since: TimeText | null
   /** Number of affected objects. */
   readonly count: number
-  /** What happened and to what. If there is no `headline`, also what to do. */
+  /** What happened, and to what. If `headline` is undefined, the text also says what to do. */
   readonly text: string
-  /** Short form of the text; default: the declared title. */
+  /** Short form of `text`. If undefined, the declared title is used. */
   readonly headline?: string
-  /** What to do before `fix`, with `headline`. */
+  /** What to do before using `fix`. Used only together with `headline`. */
   readonly advice?: string | null
-  /** Default: the declared fix. */
+  /** How to fix the problem. If undefined, the declared fix is used. */
   readonly fix?: Fix
-  /** Affected reconcile run. */
+  /** Id of the affected reconcile run. */
   readonly runId?: string
 }
 
@@ -31,14 +31,19 @@ type Details = Partial<Omit<Problem, 'name' | 'level' | 'text' | 'headline'>>
 
 const nothing = { account: '', destination: '', since: null, count: 1 }
 
-/** Creates a problem with a specific text; the declaration adds the advice. @param on true means `on`, false `off`. */
+/**
+ * Creates a problem with its own text, and adds the declared advice to the text.
+ * @param on the level; true means `on`, false means `off`.
+ */
 export function problem(name: AlarmName, details: Details, on: Level | boolean, text: string): Problem {
   const { advice } = declared(name)
   const level = typeof on === 'string' ? on : on ? 'on' : 'off'
   return { ...nothing, ...details, name, level, text: advice === undefined ? text : `${text}; ${advice}` }
 }
 
-/** A headline with a reason. `details` may override the declared advice and fix. */
+/**
+ * Creates a problem of level `on`, with a headline and a reason. `details` may override the declared advice and fix.
+ */
 export function stated(name: ProblemName, details: Details, headline: string, reason: string | null = null): Problem {
   const text = printableLine(reason === null ? headline : `${headline}: ${reason}`, 600)
   return { ...nothing, advice: declared(name).advice ?? null, ...details, name, level: 'on', headline, text }
@@ -65,7 +70,7 @@ export function headlineOf({ name, account, destination, headline }: Problem): s
   return `${what}${destination !== '' ? ` for destination ${destination}` : account !== '' ? ` for account ${account}` : ''}`
 }
 
-/** A listed problem. `kind` is its name. */
+/** A problem as lists show it. `kind` is the problem's name. */
 export interface Issue {
   readonly kind: string
   readonly what: string
@@ -79,7 +84,7 @@ export function issueOf(p: Problem): Issue {
   return { kind, what: printableLine(text, 600), since, count, fix: fixOf(p) }
 }
 
-/** @returns what happened and what to do, for alarms and `doctor`. */
+/** @returns a text for alarms and `doctor`: what happened, and what to do. */
 export async function adviceText(p: Problem, showFix: ShowFix): Promise<string> {
   if (p.headline === undefined) return p.text
   return `${p.text}; ${p.advice ? `${p.advice} ` : ''}${fixText(await showFix(fixOf(p)))}`

@@ -3,39 +3,43 @@ import type { Fix } from './fix.ts'
 
 const S = 1_000
 const MINUTE = 60 * S
-/** Time to catch up after downtime. */
+/** After downtime, the program gets this many ms to catch up before an alarm fires. */
 const CATCHING_UP = 15 * MINUTE
 
-/** Account or destination of a problem; '' for none. */
+/** Account or destination of a problem; an empty string if there is none. */
 export interface About {
   readonly account: string
   readonly destination: string
 }
 
 interface Declared {
-  /** Heading in docker/runbook.md. */
+  /** Heading of a section in docker/runbook.md. */
   readonly runbook: string
-  /** What to do, if the text only says what happened. */
+  /** What to do. Undefined if the problem's text already says what to do. */
   readonly advice?: string
-  /** Operation that fixes the problem or shows the required decisions. Undefined: see the runbook. */
+  /** Operation that fixes the problem, or that shows what a person must decide. If undefined, the runbook is shown. */
   readonly fix?: (about: About) => Fix
-  /** Whether the database has a current count. A count of 0 resolves the alarm here, even while it fires. */
+  /**
+   * True if the database has a current count for this problem. `status` then uses the count and ignores the stored
+   * alarm.
+   */
   readonly isCounted?: boolean
-  /** Needs attention before its alarm fires. */
+  /** True if `status` shows the problem before its alarm fires. */
   readonly needsAttentionEarly?: boolean
 }
 
 export interface DeclaredAlarm extends Declared {
   readonly severity: AlarmSeverity
-  /** How long the condition must be on, without a break, before the alarm fires. */
+  /** The alarm fires when its condition has been on for this many ms without a break. */
   readonly forMs: number
   /** Short text for lists, alert rules and dashboards. */
   readonly title: string
 }
 
 /**
- * All alarms. Names are part of the contract: `kind` in `status --json`, and the metric label `name`. An alarm resolves at the first
- * evaluation with its condition off. docker/runbook.md lists when each alarm fires.
+ * All alarms by name. Users depend on the names: `kind` in `status --json`, and the metric label `name`.
+ * An alarm resolves at the first evaluation that finds its condition off.
+ * docker/runbook.md says when each alarm fires.
  */
 export const alarms = {
   store_unavailable: alarm('critical', MINUTE, 'The database cannot be written', 'Deliveries cannot be stored'),
@@ -148,23 +152,23 @@ export type ProblemName = AlarmName | keyof typeof others
 
 export const alarmNames = Object.keys(alarms) as readonly AlarmName[]
 
-/** Whether this release knows the alarm; a newer release may have stored it. */
+/** @returns true if this release knows the alarm. A newer release may have stored other alarms. */
 export function isAlarm(name: string): name is AlarmName {
   return Object.hasOwn(alarms, name)
 }
 
-/** The declaration of a problem; empty for an alarm of a newer release. */
+/** @returns the declaration of a problem; empty for an alarm of a newer release. */
 export function declared(name: string): Partial<Declared> {
   return Object.hasOwn(problems, name) ? (problems[name] as Declared) : {}
 }
 
 /**
- * An alarm that returns within this time continues. Its end is reported after this time, so that an unstable alarm doesn't send many
- * messages.
+ * An alarm that returns within this many ms continues as the same alarm. Its end is reported after this time.
+ * Otherwise, an unstable alarm would send many messages.
  */
 export const SETTLE_MS = 5 * MINUTE
 
-/** @returns the runbook section, as a relative link. */
+/** @returns a relative link to the problem's section in the runbook. */
 export function runbookOf(name: ProblemName): string {
   return `docker/runbook.md#${problems[name]?.runbook.toLowerCase().replaceAll(' ', '-')}`
 }

@@ -5,10 +5,13 @@ import { type Expected, servedAccounts } from './from-health.ts'
 import { headlineOf } from './problem.ts'
 import type { Judgement, Lateness } from './verdict.ts'
 
-/** Maximum reasons in the sentence; the rest are counted. */
+/** Most reasons that the sentence names. Further reasons are only counted. */
 const NAMED = 2
 
-/** @returns the verdict in one sentence, which begins with `Complete and fresh`, `Catching up`, `Needs attention` or `Unknown`. */
+/**
+ * @returns the verdict in one sentence.
+ * The sentence begins with `Complete and fresh`, `Catching up`, `Needs attention` or `Unknown`.
+ */
 export function sentenceOf(judgement: Judgement, health: Health, expected: Expected): string {
   const { verdict, problems, late } = judgement
   const unread = health.unread.map(({ part }) => part)
@@ -59,7 +62,7 @@ function completeText(health: Health, expected: Expected): string {
   return `${known}${hidden}; no process is running${newest === null ? '' : `, and the last read was ${ago(newest, expected.nowMs)} ago`}`
 }
 
-/** @returns the sum; null if a count is unknown. */
+/** @returns the sum of the counts; null if a count is unknown. */
 export function totalOf(counts: readonly (number | null)[]): number | null {
   return counts.reduce((sum, n) => (sum === null || n === null ? null : sum + n), 0)
 }

@@ -7,7 +7,7 @@ const SECOND_MS = 1_000
 const MINUTE_MS = 60 * SECOND_MS
 const DAY_MS = 24 * 60 * MINUTE_MS
 
-/** Age limits in ms for `catching_up`. Alarms for a person fire later. */
+/** Work that is older than this, in ms, makes the verdict `catching_up`. Alarms fire later. */
 export const lateAfterMs = {
   delivery: 30 * SECOND_MS,
   wake: MINUTE_MS,
@@ -16,7 +16,7 @@ export const lateAfterMs = {
   alarms: 2 * MINUTE_MS,
 } as const
 
-/** Age at which an unread submission is stale, in ms. */
+/** @returns the age in ms from which a submission's last read is too old. */
 export function staleAfterMs(dormantMs: number): number {
   return dormantMs + DAY_MS
 }
@@ -24,12 +24,12 @@ export function staleAfterMs(dormantMs: number): number {
 export const verdictWords = ['complete', 'catching_up', 'attention', 'unknown'] as const
 type VerdictWord = (typeof verdictWords)[number]
 
-/** Overdue work that completes without a person. */
+/** Overdue work that needs no person: the program completes it automatically. */
 export interface Lateness {
   readonly kind: 'not_served' | 'never_read' | 'deliveries' | 'alarms' | 'wakes' | 'reads' | 'failing' | 'stale' | 'pushes'
-  /** Affected account or destination, or null. */
+  /** The affected account or destination; null if the whole mirror is affected. */
   readonly of: string | null
-  /** null if the number is unknown. */
+  /** Number of affected objects; null if unknown. */
   readonly count: number | null
   readonly since: TimeText | null
 }
@@ -38,16 +38,17 @@ export interface Judgement {
   readonly verdict: VerdictWord
   readonly problems: readonly Problem[]
   readonly late: readonly Lateness[]
-  /** Start of the oldest problem or overdue work, if known. */
+  /** Start of the oldest problem or overdue work; null if unknown. */
   readonly since: TimeText | null
 }
 
 /**
- * @returns the verdict on a mirror.
- * `attention`: an alarm condition holds; changes or deliveries are dead or held; an account or destination is stopped; many webhooks are
- * lost; the service requested a long pause or doesn't identify the credentials; a reconcile run was not clean.
- * `catching_up`: work is overdue, or a submission was never fully read.
- * `unknown`: a part could not be read, and the rest is fine. Otherwise `complete`.
+ * @returns the verdict on a mirror, with the first of these that applies:
+ * - `attention`: there are problems; see `problemsOf`.
+ * - `catching_up`: work is overdue, or a submission was never fully read.
+ * - `unknown`: a part of the data could not be read.
+ * - `complete`: none of the above.
+ *
  * @param known see `knownProblems`.
  */
 export function judge(health: Health, known: readonly Problem[], expected: Expected): Judgement {
@@ -77,7 +78,7 @@ function latenessOf(health: Health, expected: Expected): Lateness[] {
 
 function accountLateness(a: AccountHealth, expected: Expected): Lateness[] {
   const { account: of } = a
-  // The first answer identifies the brokerage.
+  // The brokerage is unknown until the service answers for the first time.
   const isUnanswered = a.brokerage === null && a.newest_read_at === null && a.never_read === 0
   return [
     ...(isUnanswered ? [late('not_served', of)] : []),

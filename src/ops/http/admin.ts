@@ -19,14 +19,17 @@ import { addMcp, MCP_ROUTE } from './mcp.ts'
 import { addRoutes } from './routes.ts'
 
 export interface AdminApi {
-  /** Answers a request whose body has not been read. */
+  /** Answers a request. The caller must not have read its body. */
   answer(request: IncomingMessage, response: ServerResponse): void
   close(): Promise<void>
 }
 
 const BODY_LIMIT_BYTES = 65_536
 
-/** Creates the routes under `/api` for requests with one of OPS_TOKENS or a session. Doesn't listen; `startOpsHttp` passes requests on. */
+/**
+ * Creates the routes under `/api` and the route `/mcp`. Requests need one of OPS_TOKENS or a session.
+ * Does not listen: `startOpsHttp` passes requests on.
+ */
 export async function createAdmin(parts: AdminServerParts): Promise<AdminApi> {
   const sessions = new Sessions(parts.db, parts.config)
   const guarding = createGuard(parts, sessions)
@@ -34,7 +37,7 @@ export async function createAdmin(parts: AdminServerParts): Promise<AdminApi> {
     bodyLimit: BODY_LIMIT_BYTES,
     trustProxy: trustedProxies(parts.config().receiver.trustProxy),
     routerOptions: { maxParamLength: LONGEST_KEY },
-    // Hooks don't run for a path that is too long or malformed, so the token is checked here.
+    // Fastify runs no hooks if the path is malformed or too long, so check the token here.
     frameworkErrors: async ({ code }, request, reply) => {
       const refused = await guarding(request, reply).catch((error: unknown) => refuseError(parts, error, request, reply))
       if (refused !== undefined) return
@@ -42,7 +45,8 @@ export async function createAdmin(parts: AdminServerParts): Promise<AdminApi> {
       else refuse(reply, 400, ['the path is malformed: percent-encoded bytes must be UTF-8'])
     },
   })
-  // Large reads run in other threads, because deliveries arrive on this event loop. Totals have their own connection.
+  // Run large reads in other threads, because deliveries arrive on this event loop.
+  // Totals have their own reader, so that other reads don't wait for them.
   const [db, sums] = [1, 2].map(() => openReportReader(parts.db, parts.config().database)) as [Db, Db]
   app.addHook('onClose', () => Promise.all([db.close(), sums.close()]))
   const p = { ...parts, db, sums }
@@ -80,7 +84,7 @@ export async function createAdmin(parts: AdminServerParts): Promise<AdminApi> {
   return { answer: (request, response) => app.routing(request, response), close: () => app.close() }
 }
 
-/** Rejects long ids. The router's limit allows the length of a row key. */
+/** Answers 414 if an id is too long. The router's own limit is higher, because row keys may be longer. */
 async function refuseLongIds({ params }: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | undefined> {
   const isLong = Object.entries(params as object).some(([name, value]) => name !== 'key' && String(value).length > LONGEST_ID)
   return isLong ? refuse(reply, 414, [tooLong(LONGEST_ID)]) : undefined
@@ -90,13 +94,13 @@ function tooLong(longest: number): string {
   return `a part of the path is longer than ${longest} characters`
 }
 
-/** Accepts only JSON bodies, which a form on a web page cannot send. */
+/** Accepts only JSON bodies. A form on a foreign web page can't send JSON. */
 function takeOnlyJson(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('application/json', { parseAs: 'string' }, app.getDefaultJsonParser('error', 'error'))
 }
 
-/** Logs one line per action, but not reads. */
+/** Logs one line per action. Reads and MCP requests are not logged here. */
 function logAction(p: AdminServerParts, request: FastifyRequest, reply: FastifyReply): void {
   if (request.who === '' || request.routeOptions.url === MCP_ROUTE || request.method === 'GET' || request.method === 'HEAD') return
   const { statusCode } = reply

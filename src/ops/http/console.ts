@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import files from '@fastify/static'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 
-/** Possible folders of the built console: the source tree is one level less deep than `dist/`. */
+/** Possible folders of the built console. In `dist/`, this file is one level deeper than in the source tree. */
 const FOLDERS = [3, 4].map((levels) => join(import.meta.dirname, '../'.repeat(levels), 'dist/console'))
 
 const INDEX = 'index.html'
@@ -18,9 +18,10 @@ const OFF = `<!doctype html>
 const NOT_BUILT = 'The console is not built. Run `npm run build` in the project, then reload this page.\n'
 
 /**
- * Serves the console below `/console/` and redirects `/` to it. Paths without a file return the page, which does its own routing. Browsers
- * cache files with a hash in their name forever.
- * @param isOn whether sign-in is configured; if not, a page explains how.
+ * Serves the console below `/console/`, and redirects `/` to it.
+ * A path without a file returns the console's page, which does its own routing.
+ * Files in `assets/` have a hash in their name, so browsers may cache them forever.
+ * @param isOn returns true if sign-in is configured. If not, a page explains how to configure it.
  */
 export function addConsole(app: FastifyInstance, isOn: () => boolean, folders: readonly string[] = FOLDERS): void {
   app.register(files, { root: import.meta.dirname, serve: false, preCompressed: true, cacheControl: false })

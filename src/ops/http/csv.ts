@@ -15,7 +15,10 @@ interface Page {
   readonly next_cursor: string | null
 }
 
-/** Adds a CSV route for all matching rows of a list. Object fields become columns (`best_quote_total_cents`); masking is the same. */
+/**
+ * Adds a route that returns all matching rows of a list as CSV. Values are masked as in the list.
+ * A field of an object becomes a column, such as `best_quote_total_cents`.
+ */
 export function addCsv(api: Api, p: AdminParts, op: AnyOperation): void {
   const { limit: _, cursor: __, ...filters } = op.input.shape
   const columns = columnsOf(op.output)
@@ -31,7 +34,7 @@ export function addCsv(api: Api, p: AdminParts, op: AnyOperation): void {
     },
     handler: async (request, reply) => {
       const pages = pagesOf(op, contextOf(p, request), request.query as object)
-      // Detect errors before sending anything.
+      // Read the first page before sending anything. Then an error still gets its own status.
       const first = await pages.next()
       const text = async function* () {
         yield csvText(first.done ? [] : first.value, columns, true)
@@ -64,7 +67,7 @@ function columnsOf(output: z.ZodType): string[] {
   })
 }
 
-/** @returns one cell, or a cell per field of an object. */
+/** @returns one cell, or for an object one cell per field. */
 function cellsOf(name: string, value: unknown): (readonly [column: string, cell: unknown])[] {
   if (Array.isArray(value)) return [[name, JSON.stringify(value)]]
   if (typeof value !== 'object' || value === null) return [[name, value]]

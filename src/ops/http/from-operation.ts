@@ -11,7 +11,7 @@ import { type AdminParts, type Api, actionContextFor } from './api/parts.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Required role. */
+    /** Role that the route requires. */
     readonly role?: AnyOperation['role']
   }
 }
@@ -25,7 +25,7 @@ export function addOperation(api: Api, p: AdminParts, op: AnyOperation): void {
   const shared = together(() => op.run(contextOf(p, { who: '', holder: null, isStillAllowed: async () => true }), {}))
   const checks = (op.input.def.checks ?? []) as z.core.$ZodCheck<Record<string, unknown>>[]
   const rest = inPath.size === 0 ? op.input : partOf(op.input, (field) => !inPath.has(field)).check(...checks)
-  // Input for a request without a body, if valid.
+  // If an empty input is valid, a request may omit the body.
   const withoutBody = rest.safeParse({})
   api.route({
     method,

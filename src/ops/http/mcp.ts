@@ -6,11 +6,14 @@ import { leavingOf } from './from-operation.ts'
 
 export const MCP_ROUTE = '/mcp'
 
-/** `POST /mcp`: the Model Context Protocol for assistants (streamable HTTP, stateless). Its code is loaded with the first request. */
+/**
+ * Adds `POST /mcp`: the Model Context Protocol for assistants (streamable HTTP, stateless).
+ * Imports the code for it at the first request.
+ */
 export function addMcp(app: FastifyInstance, p: AdminParts): void {
   app.post(MCP_ROUTE, { schema: { hide: true } as object, config: { role: 'viewer' } }, async (request, reply) => {
     const { answerMcpRequest } = await import('../mcp/http.ts')
-    // Copy the headers, because the answer bypasses Fastify.
+    // The answer bypasses Fastify, so copy the headers that are already set.
     for (const [name, value] of Object.entries(reply.getHeaders())) if (value !== undefined) reply.raw.setHeader(name, value)
     reply.hijack()
     await answerMcpRequest({ ...partsFor(p, request), left: leavingOf(reply) }, request.raw, reply.raw, request.body)

@@ -2,9 +2,11 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { isIP } from 'node:net'
 
 /**
- * Whether the `Host` header is a loopback name or address, the address of the connection, or the host of OPS_PUBLIC_URL. Protects against DNS
- * rebinding, where a web page uses its own name for this machine.
- * @param localAddress address on which the connection arrived. @param publicUrl OPS_PUBLIC_URL, if set.
+ * @returns true if the `Host` header names this server.
+ * Allowed are loopback names and addresses, the address of the connection, and the host of OPS_PUBLIC_URL.
+ * This prevents DNS rebinding, where a foreign web page uses its own name for this machine.
+ * @param localAddress address on which the connection arrived.
+ * @param publicUrl OPS_PUBLIC_URL; null if not set.
  */
 export function isOwnHost(host: string | undefined, localAddress: string | undefined, publicUrl: string | null): boolean {
   const name = hostnameOf(host)
@@ -14,7 +16,11 @@ export function isOwnHost(host: string | undefined, localAddress: string | undef
   return publicUrl !== null && name === hostnameOf(new URL(publicUrl).host)
 }
 
-/** Whether a page of this server sent the request. @param origin the `Origin` header. @param host the validated `Host` header. */
+/**
+ * @returns true if a page of this server sent the request.
+ * @param origin the `Origin` header.
+ * @param host the `Host` header, already checked by `isOwnHost`.
+ */
 export function isOwnOrigin(origin: string | undefined, host: string | undefined, publicUrl: string | null): boolean {
   const url = URL.parse(origin ?? '')
   if (url === null) return false
@@ -22,9 +28,10 @@ export function isOwnOrigin(origin: string | undefined, host: string | undefined
 }
 
 /**
- * @returns this server's URL for the browser, without a trailing slash. OPS_PUBLIC_URL applies if its host is in `Host`, `X-Forwarded-Host`
- * or the page's origin. Ignores ports and case, because proxies change them.
- * @param from the page's origin, for links, which send no `Origin` header.
+ * @returns this server's URL in the browser, without a trailing slash.
+ * Returns OPS_PUBLIC_URL if its host is in `Host`, `X-Forwarded-Host` or the page's origin.
+ * Otherwise returns `http://` and the `Host` header. Ports and case are ignored, because proxies change them.
+ * @param from origin of the page. Needed for links, because browsers send no `Origin` header for them.
  */
 export function ownUrlOf(headers: IncomingHttpHeaders, publicUrl: string | null, from?: string): string {
   const [forwarded] = String(headers['x-forwarded-host'] ?? '').split(',')

@@ -10,38 +10,46 @@ import { isOwnHost } from './own-host.ts'
 export interface OpsHttpOptions {
   readonly host: string
   readonly port: number
-  /** @returns null if deliveries can be stored, else the reason. */
+  /** @returns null if deliveries can be stored, else the reason why not. */
   readonly notReady: () => Promise<string | null>
-  /** Text of `/metrics` and its content type. */
+  /** @returns the text of `/metrics` and its content type. */
   readonly metrics: () => Promise<{ readonly type: string; readonly text: string }>
-  /** `/api` exists only if sign-in is configured. */
+  /** What `/api` and `/mcp` need. Both exist only if sign-in is configured. */
   readonly admin: AdminServerParts
 }
 
 const REQUEST_WITHIN_MS = 10_000
-/** Paths for probes and monitoring, which may use any host name. */
+/** Paths for probes and monitoring. Requests may use any `Host` header. */
 const OPEN = /^\/(?:healthz|readyz|metrics)(?:\?|$)/
 
 export interface OpsHttp {
-  /** `http://host:port`. */
+  /** Address of the server: `http://host:port`. */
   readonly origin: string
   close(): Promise<void>
 }
 
 /**
- * Serves `/healthz` (the event loop runs), `/readyz` (200 if a delivery can be stored, otherwise 503 with the reason) and `/metrics` without
- * sign-in and for any `Host`. Serves `/console/`, and `/api` and `/mcp` with a token or session; a foreign `Host` gets 421.
+ * Serves the ops port:
+ * - `/healthz`, `/readyz` and `/metrics` without sign-in, for any `Host` header.
+ * - `/console/`, and `/api` and `/mcp` with a token or session. A foreign `Host` header gets 421.
+ *
+ * `/healthz` answers 200 if the event loop runs. `/readyz` answers 200 if a delivery can be stored, else 503 and the
+ * reason.
  * @throws if the port is in use.
  */
 export async function startOpsHttp(options: OpsHttpOptions): Promise<OpsHttp> {
   const { config, log } = options.admin
-  /** Loaded on the first request: loading the schemas would slow down the start. */
+  /** The admin routes. Imported at the first request, because importing the schemas would slow down the start. */
   let api: Promise<AdminApi> | null = null
-  /** Whether sign-in is configured. Otherwise `/api` has no routes. */
+  /** @returns true if sign-in is configured. Otherwise, `/api` has no routes. */
   const isOn = () => config().ops.tokens.length > 0 || config().ops.oidc !== null
   const isMisdirected = ({ url, headers, socket }: FastifyRequest): boolean =>
     !OPEN.test(url) && !isOwnHost(headers.host, socket.localAddress, config().ops.publicUrl)
-  /** Hands a request to the admin routes before its body is read, because they check the token first. */
+  /**
+   * Passes a request for `/api` or `/mcp` to the admin routes, which check its token before they read its body.
+   * Answers a request with a foreign `Host` header.
+   * @returns true if the request was passed on or answered.
+   */
   const handedOver = async (request: FastifyRequest, reply: FastifyReply): Promise<boolean> => {
     if (isMisdirected(request)) {
       misdirected(reply)
@@ -66,7 +74,7 @@ export async function startOpsHttp(options: OpsHttpOptions): Promise<OpsHttp> {
     requestTimeout: REQUEST_WITHIN_MS,
     http: { headersTimeout: HEADERS_WITHIN_MS, connectionsCheckingInterval: CHECK_CONNECTIONS_MS },
     clientErrorHandler: ({ code }, socket) => refuseUnreadable(socket, code),
-    // Hooks and handlers don't run for a malformed path.
+    // Fastify runs no hooks and handlers for a malformed path, so pass the request on here.
     frameworkErrors: async (_error, request, reply) => {
       if (!(await handedOver(request, reply))) notFound(reply)
     },
@@ -85,12 +93,12 @@ export async function startOpsHttp(options: OpsHttpOptions): Promise<OpsHttp> {
   })
   addConsole(app, isOn)
   app.setNotFoundHandler((_request, reply) => notFound(reply))
-  // Fastify rejects an invalid body before it looks for a route; no route here accepts a body.
+  // Fastify rejects an invalid body before it looks for a route. Answer 404, because no route here accepts a body.
   app.setErrorHandler((error: FastifyError, _request, reply) => ((error.statusCode ?? 500) < 500 ? notFound(reply) : reply.send(error)))
   app.addHook('onRequest', async (request, reply) => {
     if (!(await handedOver(request, reply))) reply.headers(securityHeaders)
   })
-  // Ignores unknown `Expect` headers.
+  // Ignore unknown `Expect` headers: answer the request as usual.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
   app.addHook('onClose', async () => (await api?.catch(() => null))?.close())
   const origin = await app.listen({ host: options.host, port: options.port })

@@ -7,7 +7,7 @@ import { type AnyOperation, unattended } from '../operations/operation.ts'
 import { check } from '../operations/problems.ts'
 import type { Found, McpParts } from './parts.ts'
 
-/** @returns a tool's input schema: the operation's, with names and defaults for assistants. */
+/** @returns the input schema of a tool: the operation's input, with the field names and defaults of the tool. */
 export function toolInputOf(op: AnyOperation): z.ZodObject {
   const defaults = Object.entries(op.toolDefaults ?? {}).map(([field, value]) => [field, op.input.shape[field]?.default(value)])
   const renamed = Object.entries(op.toolFields ?? {})
@@ -17,9 +17,9 @@ export function toolInputOf(op: AnyOperation): z.ZodObject {
   return op.input.clone({ ...op.input.def, shape: Object.fromEntries(Object.entries(shape).map(([field, part]) => [nameOf(field), part])) })
 }
 
-/** Runs an operation as a tool, with the viewer role. @throws UsageError for an invalid call. */
+/** Runs an operation as a tool, with the viewer role. @throws UsageError if the input is invalid. */
 export async function callTool(p: McpParts, op: AnyOperation, given: object): Promise<Found> {
-  // Check again: the server's own validation accepts texts that the database can't store.
+  // Validate the input again: the MCP server accepts texts that the database can't store.
   const checked = check(toolInputOf(op), given, (path) => path.join('.'))
   if ('problems' in checked) throw new UsageError(checked.problems)
   const fieldOf = new Map(Object.entries(op.toolFields ?? {}).map(([field, name]) => [name, field]))

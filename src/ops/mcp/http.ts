@@ -4,10 +4,10 @@ import { isObject } from '../../model/json.ts'
 import type { McpParts } from './parts.ts'
 import { createMcpServer } from './server.ts'
 
-/** Content types that the SDK requires in `Accept`. */
+/** Value of the `Accept` header that the SDK requires. */
 const ANSWERS = 'application/json, text/event-stream'
 
-/** Answers one request of the streamable HTTP transport without a session. @param body parsed. */
+/** Answers one request of the streamable HTTP transport, without an MCP session. @param body parsed JSON. */
 export async function answerMcpRequest(p: McpParts, request: IncomingMessage, response: ServerResponse, body: unknown): Promise<void> {
   setAccept(request)
   const server = await createMcpServer(p)
@@ -17,7 +17,7 @@ export async function answerMcpRequest(p: McpParts, request: IncomingMessage, re
   await transport.handleRequest(request, response, Array.isArray(body) ? body.map(withArguments) : withArguments(body))
 }
 
-/** Sets `Accept` for clients that accept anything or don't send the header. */
+/** Sets the `Accept` header that the SDK requires, if the client accepts anything or sent no such header. */
 function setAccept(request: IncomingMessage): void {
   const { accept } = request.headers
   if (accept !== undefined && !accept.includes('*/*')) return
@@ -28,7 +28,7 @@ function setAccept(request: IncomingMessage): void {
   request.rawHeaders.splice(0, request.rawHeaders.length, ...kept, 'accept', ANSWERS)
 }
 
-/** Replaces null arguments, which some clients send, with an object. */
+/** Replaces `arguments: null` with an empty object. Some clients send null. */
 function withArguments(message: unknown): unknown {
   if (!isObject(message) || !isObject(message['params']) || message['params']['arguments'] !== null) return message
   return { ...message, params: { ...message['params'], arguments: {} } }

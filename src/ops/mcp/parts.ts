@@ -3,17 +3,17 @@ import type { Config } from '../../config/config.ts'
 import type { ActionContext } from '../actions/context.ts'
 import type { OperationContext } from '../operations/operation.ts'
 
-/** Dependencies of the tools for one assistant. */
+/** What the tools need to serve one assistant. */
 export interface McpParts extends ActionContext, Pick<OperationContext, 'left' | 'isStillAllowed'> {
   readonly config: () => Config
   readonly log: Log
   readonly version: string
-  /** Whether tools that change data are offered: the role and the settings allow it. */
+  /** True if tools that change data are offered. The role and the settings must both allow them. */
   readonly mayAct: boolean
 }
 
 export interface Found {
   readonly data: unknown
-  /** null on a list's last page. */
+  /** Cursor of the next page; null on the last page; undefined if `data` is not a list. */
   readonly nextCursor?: string | null
 }

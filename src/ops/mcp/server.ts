@@ -9,10 +9,10 @@ const INSTRUCTIONS =
   "This server mirrors a brokerage's commercial insurance submissions. Find a submission with search_submissions first; the other tools need " +
   `its account and submission_id. ${NOTE}`
 
-/** Limit of elements in the arguments of one call. */
+/** Most elements in the arguments of one call. */
 const MOST_ELEMENTS = 500
 
-/** @returns an unconnected server of the Model Context Protocol with the tools that the caller may use. */
+/** @returns an MCP server with the tools that the caller may use. The server is not connected yet. */
 export async function createMcpServer(p: McpParts): Promise<McpServer> {
   const server = new McpServer(
     { name: 'submission-mirror', title: 'submission-mirror', version: p.version },

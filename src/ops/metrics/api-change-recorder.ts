@@ -8,12 +8,13 @@ import { type ApiChangeSeen, MOST_DRIFT, writeApiChanges } from '../../store/upk
 import type { surprisesOf as SurprisesOf } from '../../upstream/api-changes/known.ts'
 
 const EVERY_MS = 30_000
-/** Maximum answers queued while the checking code loads. */
+/** Most answers that wait in memory while the schemas load. */
 const MOST_WAITING = 100
 
 /**
- * Records how answers and deliveries differ from the specification. Counts in memory and writes every 30 s, so that reads need no extra
- * writes. Counting continues while the database is unavailable.
+ * Records how answers and deliveries differ from the specification.
+ * Counts in memory and writes every 30 s. Otherwise, each read would need an additional write.
+ * Continues to count while the database is unavailable.
  */
 export class ApiChangeRecorder implements ApiChangeWatch, Service {
   readonly name = 'API changes'
@@ -51,10 +52,10 @@ export class ApiChangeRecorder implements ApiChangeWatch, Service {
     await this.write()
   }
 
-  /** Writes the differences found since the last write. */
+  /** Writes the differences that were found since the last write. */
   async write(): Promise<void> {
     await this.#loading
-    // The next answer retries a failed load, for example with too many open files.
+    // If loading failed, the next answer loads again. Loading fails, for example, with too many open files.
     this.#loading = null
     const seen = this.#seen
     if (seen.size === 0) return
@@ -69,7 +70,7 @@ export class ApiChangeRecorder implements ApiChangeWatch, Service {
     }
   }
 
-  /** Loads the schemas on first use. They take 0.1 s, which would delay the start. */
+  /** Imports the schemas at the first answer. Importing takes 0.1 s, which would delay the start. */
   async #load(): Promise<void> {
     this.#surprisesOf = (await import('../../upstream/api-changes/known.ts')).surprisesOf
     for (const waiting of this.#waiting.splice(0)) this.look(...waiting)

@@ -12,9 +12,9 @@ import { bucketOf } from '../status/lag-histogram.ts'
 import { seriesOf } from '../status/last-day.ts'
 
 const EVERY_MS = 15_000
-/** How long ended steps stay in memory, in case the clock is set back. */
+/** An ended step stays in memory for this many ms, in case the clock is set back. */
 const REMEMBERED_MS = 2 * 3_600_000
-/** Steps that can't be written for this time are dropped. */
+/** A step that can't be written for this many ms is dropped. */
 const DROPPED_MS = 86_400_000
 
 const counted: Partial<Readonly<Record<CounterName, readonly [CountedSeries, label: string]>>> = {
@@ -34,15 +34,15 @@ interface Step {
 }
 
 /**
- * Sums the reports of this process's stages by minute and hour, and writes them every 15 s. Counting continues while the database is
- * unavailable.
+ * Sums what the stages of this process report, in steps of a minute and of an hour. Writes the sums every 15 s.
+ * Continues to count while the database is unavailable.
  */
 export class FigureRecorder implements Service {
   readonly name = 'figures'
   readonly #db: Db
   readonly #log: Log
   readonly #steps = new Map<string, Step>()
-  /** By destination: time of the last delivered change, if unwritten. */
+  /** Time of the last delivered change, by destination. Contains only times that are not written yet. */
   readonly #successes = new Map<string, TimeText>()
 
   constructor(db: Db, log: Log) {
@@ -50,7 +50,7 @@ export class FigureRecorder implements Service {
     this.#log = log
   }
 
-  /** @returns an observer that also reports to `observer`. */
+  /** @returns an observer that passes each report to `observer` and also records it here. */
   besides(observer: Observer): Observer {
     return {
       ...observer,
@@ -76,12 +76,12 @@ export class FigureRecorder implements Service {
     await this.write()
   }
 
-  /** Writes the counts since the last write, and the current queues. */
+  /** Writes the counts since the last write, and the current lengths of inbox and outbox. */
   async write(): Promise<void> {
     try {
       await this.#recordQueues()
       const open = [...this.#steps.values()].filter(({ isWritten }) => !isWritten)
-      // Later counts reset the flag.
+      // Set the flag before writing. A count during the write resets it, and the step is written again.
       for (const step of open) step.isWritten = true
       const successes = new Map(this.#successes)
       await writeFigures(this.#db, open.map(stored), successes).catch((error: unknown) => {
@@ -119,7 +119,7 @@ export class FigureRecorder implements Service {
     }
   }
 
-  /** Steps of this minute and hour. */
+  /** @returns the steps of the current minute and hour. Creates missing steps. */
   #now(): Step[] {
     const now = this.#db.clock.now()
     return Object.values(figureSteps).map((seconds) => {

@@ -9,18 +9,18 @@ const PAUSE_MS = 50
 
 export interface LostWebhookOptions extends Pick<ServiceParts, 'db' | 'log' | 'observer'> {
   readonly accounts: readonly string[]
-  /** WEBHOOK_LOST_AFTER. */
+  /** WEBHOOK_LOST_AFTER in ms. */
   readonly lostAfterMs: number
 }
 
-/** Every minute, counts how records became known and which records had no webhook. */
+/** Every minute, counts how records became known, and which records no webhook announced. */
 export class LostWebhookCounter implements Service {
   readonly name = 'lost webhooks'
   readonly #o: LostWebhookOptions
 
   constructor(options: LostWebhookOptions) {
     this.#o = options
-    // Counters start at 0, so that the first increase is visible.
+    // Create the counters with 0. Otherwise, monitoring would miss the first increase.
     for (const account of options.accounts) {
       for (const entity of ['market_events', 'thread_messages']) options.observer.count('lost_webhooks_total', { account, entity }, 0)
     }
@@ -36,7 +36,7 @@ export class LostWebhookCounter implements Service {
     }
   }
 
-  /** Repeats a step with pauses. @param step returns whether more may be left. */
+  /** Repeats a step with pauses in between. @param step returns true if more work may be left. */
   async #whileMore(signal: AbortSignal, step: () => Promise<boolean>): Promise<void> {
     while (!signal.aborted && (await step())) await this.#o.db.clock.sleep(PAUSE_MS, signal)
   }

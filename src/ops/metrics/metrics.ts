@@ -130,7 +130,7 @@ export function createMetrics(): Metrics {
   )
   const setting = mapValues(gauges, (name, defined) => {
     const gauge = new Gauge(metric(registry, name, defined))
-    // Remove the initial 0, which is not a measurement.
+    // Remove the initial value 0, because nothing was measured yet.
     if (defined[1].length === 0) gauge.remove()
     return gauge
   })

@@ -22,7 +22,7 @@ import { compareClocks } from '../clocks/clock-watch.ts'
 import type { Readiness } from '../status/readiness.ts'
 import { type Definition, mapValues, metric } from './metrics.ts'
 
-/** Minimum time between database reads, however often Prometheus scrapes. */
+/** Minimum ms between two reads of the database. Frequent scrapes get cached values. */
 const CACHE_MS = 5_000
 const STATES = ['active', 'paused', 'suspended'] as const
 
@@ -69,8 +69,10 @@ type Name = keyof typeof definitions
 type Value = readonly [name: Name, labels: Record<string, string>, value: number]
 
 /**
- * Gauges read from the database on a scrape: by index, never over all submissions, and cached for some seconds. If it can't be read, only
- * `store_up` (0) and the alarm `store_unavailable` have values. If it only can't be written, all have values.
+ * Gauges that are read from the database when Prometheus scrapes.
+ * The queries use indexes and never read all submissions. Their results are cached for `CACHE_MS`.
+ * If the database can't be read, only `store_up` (0) and the alarm `store_unavailable` have values.
+ * If it can be read but not written, all gauges have values.
  */
 export class StoreGauges {
   readonly #db: Db
@@ -90,7 +92,7 @@ export class StoreGauges {
     this.#gauges = mapValues<Name, Definition, Gauge>(definitions, (name, defined) => new Gauge(metric(registry, name, defined)))
   }
 
-  /** Reads the gauges, unless they are fresh. Never throws. */
+  /** Reads the gauges if they are older than `CACHE_MS`. Never throws. */
   async refresh(): Promise<void> {
     if (this.#db.clock.steady() - this.#readAt < CACHE_MS) return
     this.#reading ??= this.#read().finally(() => {
@@ -223,7 +225,7 @@ export class StoreGauges {
     return at === null ? [] : [[name, labels, this.#age(at)]]
   }
 
-  /** Seconds since `at`; 0 for null and future times. */
+  /** @returns seconds since `at`; 0 if `at` is null or in the future. */
   #age(at: TimeText | null): number {
     return at === null ? 0 : Math.max(0, (this.#db.clock.now() - msFromTime(at)) / 1000)
   }

@@ -62,7 +62,7 @@ async function shownAccounts(q: Query, configured: readonly AccountConfig[]) {
   })
 }
 
-/** @returns `bac_1: 3 min ago, bac_2: never`. */
+/** @returns when each credential last got a token, such as `bac_1: 3 min ago, bac_2: never`. */
 function credentialsText({ credentials }: z.output<typeof account>, nowMs: number): string {
   return credentials.map(({ client_id: id, last_token_at: at }) => `${id}: ${at === null ? 'never' : when(at, nowMs)}`).join(', ')
 }

@@ -50,7 +50,7 @@ const list = operation({
       record('NotTold', {
         operator: z.string(),
         alarm: z.string(),
-        // Recipients' servers may echo secrets.
+        // Masked, because the error may repeat secrets that the recipient's server sent.
         error: hidden(z.string(), () => MASK),
       }),
     ),
@@ -187,7 +187,10 @@ async function testOperators({ config, clock, signal }: OperationContext, operat
   return tests
 }
 
-/** @param name null for all alert recipients. @throws NotFoundError if none is configured, or none has this name. */
+/**
+ * @param name null for all alert recipients.
+ * @throws NotFoundError if no alert recipient is configured, or if none has this name.
+ */
 function operatorsOf({ operators }: Pick<Config, 'operators'>, name: string | null): Config['operators'] {
   if (operators.length === 0) throw new NotFoundError(['the settings have no alert recipients. List them in CONFIG_FILE under `operators`'])
   const found = operators.filter((operator) => name === null || operator.name === name)

@@ -5,13 +5,16 @@ import { type AnyOperation, commandOf } from './operation.ts'
 
 type Input = Extract<Fix, { operation: string }>['input']
 
-/** `submission_id` → `--submission`, `dry_run` → `--dry-run`; the record `fields` → `--field`, repeated for each entry. */
+/**
+ * @returns the option for a field: `--submission` for `submission_id`, `--dry-run` for `dry_run`.
+ * Returns `--field` for the record `fields`. This option is repeated for each entry.
+ */
 export function optionOf(field: string, schema: z.ZodType | undefined): string {
   const one = schema && kindOf(schema) === 'record' ? field.replace(/s$/, '') : field
   return `--${one.replace(/_ids?$/, '').replaceAll('_', '-')}`
 }
 
-/** The command line, tool and HTTP request that call an operation with an input. */
+/** @returns the command line, the tool and the HTTP request that call an operation with an input. */
 export function callOf(op: AnyOperation, input: Input): Call {
   return { command: commandLine(op, input), ...(op.tool !== undefined && { tool: op.tool }), ...requestOf(op, input) }
 }
@@ -23,7 +26,7 @@ function commandLine(op: AnyOperation, input: Input): string {
   return ['submission-mirror', commandOf(op), ...words].join(' ')
 }
 
-/** Quotes a shell argument. */
+/** Quotes a value for the shell, if necessary. */
 function quoted(value: string): string {
   return /^[\w.:/@%+-]+$/.test(value) ? value : `'${value.replaceAll("'", "'\\''")}'`
 }

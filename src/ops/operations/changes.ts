@@ -12,9 +12,9 @@ import { count, name, noCursor, ofAccount, pageOf, paging } from './inputs.ts'
 import { copying, logEndsFor, logEpoch } from './log-position.ts'
 import { type OperationContext, operation } from './operation.ts'
 
-/** Maximum log rows read per page, even if the filter matches few. */
+/** Most rows of the change log that one page reads. Otherwise, a filter with few matches would read the whole log. */
 const MOST_LOOKED_AT = 50_000
-/** Maximum wait for new changes. */
+/** Longest wait for new changes, in seconds. */
 const LONGEST_WAIT_S = 30
 
 const columns = (what: string) =>
@@ -77,7 +77,7 @@ const list = operation({
       return await read()
     }
     const answer = await growthOf(c.db).hold(readIfAllowed, hasChanges, wait * 1_000, signal)
-    // While stopping, throw: an empty answer would make the reader retry immediately.
+    // If the process is stopping, throw. An empty answer would make the client ask again immediately.
     if (!hasChanges(answer)) c.signal.throwIfAborted()
     return answer
   },
@@ -92,18 +92,18 @@ function hasChanges({ items, next_cursor }: { readonly items: readonly unknown[]
   return items.length > 0 || next_cursor !== null
 }
 
-/** @returns a function that reads the page; later calls read only newer changes. */
+/** @returns a function that reads a page. A further call reads only newer changes. */
 function pageReader(c: OperationContext, asked: z.output<typeof input>) {
   const { account, entity, limit, cursor, after } = asked
   let from = seqIn(cursor) ?? after
   return async () => {
-    // Read `last_seq` first, so that every change is readable.
+    // Read `last_seq` first. Then every change up to `last_seq` is stored when the page is read.
     const { log_epoch, first_seq: oldest, last_seq } = await logEndsFor(c, asked)
     const behind = from ?? oldest - 1
     refuseGone(behind, oldest)
     const until = Math.min(last_seq, behind + MOST_LOOKED_AT)
     const found = await changesAfter(c.db.read, behind, limit + 1, { account, entity, until })
-    // Retention may have removed changes before they were read.
+    // Check again, because retention may have removed changes after the first check.
     const { first_seq } = await infoOf(c.db.read)
     if (from !== undefined) refuseGone(from, first_seq)
     const items = found.slice(0, limit)

@@ -39,10 +39,14 @@ const list = operation({
   ],
 })
 
-/** Streams made due per transaction. Larger ones would delay other writers. */
+/** Streams that one transaction makes due. A larger transaction would delay other writers. */
 const STEP = 500
 
-/** @param reason null keeps the reason if already paused. @returns the destination before the change. */
+/**
+ * Pauses a destination.
+ * @param reason null for a default reason. If the destination is already paused, null changes nothing.
+ * @returns the destination before the change.
+ */
 async function pauseDestination(a: ActionContext, name: string, reason: string | null): Promise<DestinationRow> {
   const before = await knownDestination(a.db.read, name)
   const { state } = before
@@ -53,7 +57,11 @@ async function pauseDestination(a: ActionContext, name: string, reason: string |
   return before
 }
 
-/** Resumes a destination and retries failed changes now. @returns the destination before the change. @throws NotFoundError if unknown. */
+/**
+ * Resumes a destination, and makes its changes due now, including failed ones.
+ * @returns the destination before the change.
+ * @throws NotFoundError if the database has no such destination.
+ */
 export async function resumeDestination(a: ActionContext, name: string): Promise<DestinationRow> {
   const before = await knownDestination(a.db.read, name)
   const db = auditedDb(a.db, { who: a.who, action: 'destination.resume', target: name, detail: { was: before.state } })

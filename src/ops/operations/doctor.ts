@@ -37,14 +37,15 @@ const doctor = operation({
     const look = async () => {
       const found: Found[] = []
       c.live?.line('Checks')
-      // Don't share the serving process's store: it is notified even if notifications don't arrive.
+      // `diagnose` opens the database itself. The store of a serving process gets its own notifications even if LISTEN
+      // fails.
       for await (const each of diagnose({ ...c, host: c }, only)) {
         found.push(each)
         c.live?.text(wrapped(`${markOf(each)} ${each.about}: ${each.text}`, c.live.width, '', '  '))
       }
       return { found, detail: { looked: found.length, wrong: counted(found, false), unchecked: counted(found, null) } }
     }
-    // Terminal users may have a read-only database.
+    // Don't audit at the terminal, because the user may have only read access to the database.
     const { found } = await (c.isTerminal ? look() : c.attempt({ action: 'doctor', target: destination ?? null, detail: {} }, look))
     return whole(found)
   },
@@ -81,7 +82,7 @@ const conformance = operation({
   output: pageOf(compared),
   exit,
   run: async (c, { account: of, submission_id: submission = null }) => {
-    // Loaded only here: the module contains the specification's schemas.
+    // Import the module only here, because it contains the schemas of the specification.
     const { compareService } = await import('../doctor/conformance.ts')
     const isOne = of !== undefined || submission !== null
     const found: Compared[] = []
@@ -108,5 +109,5 @@ function lineOf(one: Compared): string {
   return `${markOf(one)} ${row} (${spec}): ${result === 'unchecked' ? 'not checked: ' : ''}${text}${beyond}`
 }
 
-/** `doctor [--conformance]` */
+/** Operations of the command `doctor [--conformance]`. */
 export const operations = [doctor, conformance]

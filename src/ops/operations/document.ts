@@ -77,7 +77,10 @@ function hostOf(link: string | null): string | null {
   return link === null ? null : (URL.parse(link)?.host ?? null)
 }
 
-/** Whether the settings reject the host. A newly listed host is tried at the next attempt. */
+/**
+ * @returns true if the settings still don't list the document's host.
+ * A host that is listed now is tried at the next attempt.
+ */
 function isRefused({ state, error }: Pick<DocumentIndexView, 'state' | 'error'>, named: readonly string[]): boolean {
   return state === 'failed' && error?.startsWith(HOST_NOT_LISTED) === true && !named.includes(unlistedHostIn(error))
 }

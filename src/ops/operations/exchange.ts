@@ -81,7 +81,10 @@ function addressOf(destination: DestinationConfig | undefined, hide: (text: stri
   return { kind, method: 'POST', url: hide(kind === 'queue' ? destination.queue.url : destination.url) }
 }
 
-/** @returns the columns that the destination receives, and the personal values to mask. */
+/**
+ * @returns the content that the destination receives, with masked values.
+ * `personal` has the values to mask in the destination's answer.
+ */
 async function contentOf(q: Query, row: OutboxEntry, destination: DestinationConfig | undefined) {
   const { message_id, entity, operation, seq } = row
   const change = await findChange(q, seq)
@@ -101,7 +104,7 @@ function personalOf(entity: string, before: Row | null, after: Row | null): stri
   return [before, after].flatMap((part) => (part === null ? [] : maskedValues(entity, part)))
 }
 
-/** @returns the values of a row's change that must be masked in the destination's answer. */
+/** @returns the personal values of a row's change. They must be masked in the destination's answer. */
 export async function personalValuesOf(q: Query, { seq, entity }: Pick<OutboxEntry, 'seq' | 'entity'>): Promise<string[]> {
   const change = await findChange(q, seq)
   return personalOf(entity, change?.before ?? null, change?.after ?? null)

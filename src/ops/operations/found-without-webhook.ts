@@ -55,7 +55,11 @@ function foundBefore(cursor: string | undefined) {
   return { known_at, record_id: String(recordId) }
 }
 
-/** @param account undefined for all. @param after where the previous page ended. @returns records found without a webhook, newest first. */
+/**
+ * @param account undefined for all accounts.
+ * @param after position of the last record of the previous page.
+ * @returns records that were found without a webhook, newest first.
+ */
 export async function newestFound(
   db: Db,
   { accounts, webhooks }: Pick<Config, 'accounts' | 'webhooks'>,

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** Type of a field without its wrappers. `record`: texts by name; `objects`: a list that text cannot express. */
+/** Type of a field, whether optional or not. `record`: texts by name. `objects`: a list that text can't express. */
 export type Kind = 'text' | 'number' | 'boolean' | 'list' | 'record' | 'objects'
 
 export function kindOf(field: z.ZodType): Kind {
@@ -13,7 +13,7 @@ export function kindOf(field: z.ZodType): Kind {
   return field.element instanceof z.ZodObject ? 'objects' : 'list'
 }
 
-/** Whether the terminal reads the field from a file: it has a `contentMediaType`. */
+/** @returns true if the terminal reads the field from a file. Such a field has a `contentMediaType`. */
 export function isDocument(field: z.ZodType): boolean {
   return field.meta()?.['contentMediaType'] !== undefined
 }
@@ -22,7 +22,10 @@ export function isOptional(field: z.ZodType): boolean {
   return field.safeParse(undefined).success
 }
 
-/** Converts the texts of a query or command line to the types of the schema. Leaves invalid texts for the schema to report. */
+/**
+ * Converts the texts of a query or command line to the types of the schema.
+ * Does not change invalid texts. The schema reports them later.
+ */
 export function valuesOf(schema: z.ZodType, given: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   if (!(schema instanceof z.ZodObject)) return given
   const shape: Readonly<Record<string, z.ZodType>> = schema.shape
@@ -44,7 +47,7 @@ function valueFrom(field: z.ZodType, text: unknown): unknown {
   return kind === 'number' && typeof text === 'string' && /^\d{1,15}$/.test(text) ? Number(text) : text
 }
 
-/** Parses `name=value` texts; undefined if one is malformed. */
+/** Parses texts such as `name=value`. @returns undefined if a text is malformed. */
 function recordOf(pairs: readonly string[]): Record<string, string> | undefined {
   const found = pairs.flatMap((pair) => {
     const [, name, value = ''] = /^\s*([^=\s][^=]*)=(.*)$/s.exec(pair) ?? []

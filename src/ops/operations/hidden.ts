@@ -1,11 +1,14 @@
 import { z } from 'zod'
 
-/** Masks a field for requesters without access. @param row the object with the field. */
+/** Masks the value of a field for requesters who may not see it. @param row the object that contains the field. */
 type Mask = (value: never, row: never) => unknown
 
 const masks = z.registry<{ mask: Mask }>()
 
-/** Marks an output field that may contain personal values or text from outside. null stays null. */
+/**
+ * Marks an output field as hidden, because it may contain personal values or text from outside.
+ * @param mask returns the masked value. Not called for null.
+ */
 export function hidden<T extends z.ZodType, R = object>(field: T, mask: (value: NonNullable<z.output<T>>, row: R) => unknown): T {
   masks.add(field, { mask: mask as Mask })
   return field
@@ -16,7 +19,10 @@ export function masked(schema: z.ZodType, value: unknown): unknown {
   return shaped(schema, value, { isWhole: false })
 }
 
-/** @returns the output without fields missing from its schema. @param how `isWhole`: show hidden fields. */
+/**
+ * @returns the output without fields that its schema lacks.
+ * @param how `isWhole`: true shows hidden fields unmasked.
+ */
 export function shaped(schema: z.ZodType, value: unknown, how: { readonly isWhole: boolean }): unknown {
   if (value === null || value === undefined) return value
   if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable || schema instanceof z.ZodReadonly)

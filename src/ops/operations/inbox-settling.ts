@@ -26,9 +26,9 @@ const STEP = 500
 
 interface InboxAction {
   readonly name: 'replay' | 'skip'
-  /** Field of the audit entry with the number of changed deliveries. */
+  /** Field of the audit entry that has the number of changed deliveries. */
   readonly done: string
-  /** States by which deliveries can be selected. */
+  /** States that the field `state` may select. */
   readonly states: readonly InboxState[]
   readonly change: typeof makeReady
   readonly count: typeof makeReady
@@ -43,7 +43,10 @@ const replaying = {
 } as const satisfies InboxAction
 const skipping = { name: 'skip', done: 'skipped', states: ['dead'], change: setAside, count: countDead } as const satisfies InboxAction
 
-/** @throws NotFoundError with a line for each unknown id. */
+/**
+ * @returns the inbox numbers of the deliveries with these ids.
+ * @throws NotFoundError with a line for each unknown id.
+ */
 async function numbersOf(q: Query, ids: readonly string[]): Promise<number[]> {
   const found: number[] = []
   const unknown: string[] = []
@@ -56,7 +59,7 @@ async function numbersOf(q: Query, ids: readonly string[]): Promise<number[]> {
   return found
 }
 
-/** Changes or counts all matching deliveries. @returns their number. */
+/** Changes or counts all matching deliveries. @returns the number of deliveries. */
 async function inAll(a: ActionContext, change: typeof makeReady, filter: InboxFilter & InboxSearch): Promise<number> {
   let n = 0
   await untilDone(a, async (after) => {
@@ -78,7 +81,10 @@ function choiceFor(change: InboxAction) {
 
 type Choice = z.output<ReturnType<typeof choiceFor>>
 
-/** @returns the number of changed deliveries. A dry run only counts and isn't audited. */
+/**
+ * Changes the chosen deliveries and audits the change. A dry run only counts them, without an audit entry.
+ * @returns the number of deliveries.
+ */
 async function settle(c: OperationContext, action: InboxAction, { ids, dry_run, ...chosen }: Choice): Promise<number> {
   const note = { who: c.who, action: `inbox.${action.name}`, target: null }
   if (ids !== undefined) {
@@ -105,7 +111,7 @@ const replay = operation({
   role: 'operator',
   http: 'POST /inbox/replay',
   tool: 'replay',
-  // Require a filter, so that forgetting one does not replay everything.
+  // Require ids or a filter. Otherwise, a request without either would replay all deliveries.
   input: choiceFor(replaying).refine(
     (given) => (given.ids === undefined) === (given.state !== undefined || isNarrowed(given)),
     'give either ids or a filter',
@@ -123,7 +129,7 @@ const skip = operation({
   description: 'You can replay them until retention removes them.',
   role: 'operator',
   http: 'POST /inbox/skip',
-  // Skipping by filter requires `state`, to prevent mistakes.
+  // Without ids, require `state`, so that nobody skips all dead deliveries by mistake.
   input: choiceFor(skipping)
     .refine(({ ids, state }) => (ids === undefined) === (state !== undefined), 'give either ids or state')
     .refine(

@@ -81,7 +81,11 @@ async function pageFound(c: OperationContext, filter: InboxFilter, search: Searc
 
 const byId = z.strictObject({ id: deliveryId.describe('svix-id, or its first characters, or number in the list') })
 
-/** @throws NotFoundError without a match, ConflictError if several ids begin with `id`. */
+/**
+ * @returns the deliveries with this id.
+ * @param id complete or shortened svix-id, or a number in the list.
+ * @throws NotFoundError if no delivery matches, ConflictError if several ids begin with `id`.
+ */
 async function deliveriesNamed(q: Query, id: string): Promise<readonly InboxDelivery[]> {
   const deliveries = await findDeliveries(q, await wholeId(id, (text, limit) => deliveryIdsLike(q, text, limit)))
   if (deliveries.length === 0) throw new NotFoundError([`delivery ${printableLine(id)} does not exist`])
@@ -121,7 +125,7 @@ function shownOf<T extends InboxDelivery>({ headers, body, ...fields }: T) {
 
 const MOST_CHANGES = 200
 
-/** @returns changes that webhooks made to a delivery's submission between its arrival and its settling. */
+/** @returns the changes of a delivery's submission that webhooks caused while the delivery was processed. */
 async function changesBy(q: Query, { account, submission_id: submissionId, received_at, settled_at }: InboxDelivery) {
   if (submissionId === null || settled_at === null) return []
   const [since, until] = [timeFromMs(msFromTime(received_at) - CLOCKS_APART_MS), timeFromMs(msFromTime(settled_at) + CLOCKS_APART_MS)]

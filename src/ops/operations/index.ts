@@ -2,10 +2,13 @@ import type { ShowFix } from '../health/fix.ts'
 import { callOf } from './calling.ts'
 import type { AnyOperation } from './operation.ts'
 
-/** Sections of commands in `--help`. */
+/** Sections of `--help`. Each command is in one section. */
 export type Group = 'Run' | 'Look' | 'Repair' | 'Move' | 'Develop'
 
-/** Operations with the same first word. A command loads only its own subject. */
+/**
+ * Operations with the same first word, such as `outbox.list` and `outbox.retry`. A command imports only its own
+ * subject.
+ */
 export interface Subject {
   readonly about: string
   readonly group: Group
@@ -14,7 +17,7 @@ export interface Subject {
   readonly load: () => Promise<readonly AnyOperation[]>
 }
 
-/** Loads the operations of a subject that several files declare. */
+/** @returns the operations of all files. For a subject that several files declare. */
 async function together(...files: readonly Promise<{ readonly operations: readonly AnyOperation[] }>[]): Promise<readonly AnyOperation[]> {
   return (await Promise.all(files)).flatMap(({ operations }) => operations)
 }
@@ -156,7 +159,7 @@ export async function allOperations(): Promise<readonly AnyOperation[]> {
   return (await Promise.all(Object.values(subjects).map(({ load }) => load()))).flat()
 }
 
-/** @returns a fix with the command and request that call its operation. */
+/** @returns the fix. If the fix is an operation, adds the command, tool and request that call it. */
 export const showFix: ShowFix = async (fix) => {
   if ('runbook' in fix) return fix
   const [subject = ''] = fix.operation.split('.')

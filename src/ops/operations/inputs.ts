@@ -14,7 +14,7 @@ const MOST_ITEMS = 200
 
 /** Maximum characters of an id in a path. */
 export const LONGEST_ID = 512
-/** Maximum characters of a row key in a path: several encoded ids. */
+/** Maximum characters of a row key in a path. A row key contains several encoded ids. */
 export const LONGEST_KEY = 8_192
 
 export const rowKeySchema = z.string().describe('key for `GET /api/v1/rows/{table}/{key}`: percent-encoded parts joined by `/`')
@@ -22,7 +22,7 @@ export const rowKeySchema = z.string().describe('key for `GET /api/v1/rows/{tabl
 /** Name of an account or destination, or another short text. */
 export const name = z.string().min(1).max(200)
 
-/** A point in time; `momentOf` parses it. */
+/** A point in time, as text. `momentOf` parses it. */
 export const moment = z
   .string()
   .max(40)
@@ -33,7 +33,7 @@ export function momentOf({ clock }: Pick<OperationContext, 'clock'>, text: strin
   return parseMoment(text, '', clock.now(), [])
 }
 
-/** @returns the filter of a store query, with parsed times. */
+/** @returns the filter of a store query. Parses times, and renames `submission_id` to `submissionId`. */
 export function filterOf<T extends { submission_id?: string | undefined; since?: string | undefined; until?: string | undefined }>(
   c: OperationContext,
   { submission_id: submissionId, since, until, ...others }: T,
@@ -41,7 +41,7 @@ export function filterOf<T extends { submission_id?: string | undefined; since?:
   return { ...others, submissionId, since: momentOf(c, since), until: momentOf(c, until) }
 }
 
-/** A submission id, in lower case. */
+/** A submission id. Upper case becomes lower case. */
 export const submissionId = z
   .string()
   .max(100)
@@ -52,7 +52,7 @@ export const submissionId = z
 export const ofAccount = name.optional().describe('only this account')
 export const ofSubmission = submissionId.optional().describe('only this submission')
 
-/** @param what a participle for the descriptions: `received`. */
+/** Fields that limit a list to a period. @param what word for the descriptions, such as `received`. */
 export function period(what: string) {
   return {
     since: moment.optional().describe(`only ${what} since: a date, a date-time, or an age such as \`2h\` or \`7d\``),
@@ -60,12 +60,12 @@ export function period(what: string) {
   }
 }
 
-/** The account of submissions; `accountIn` and `accountNamed` apply the default. */
+/** Account of the submissions in a request. If omitted, `accountIn` and `accountNamed` use the default account. */
 export const inOneAccount = name.optional().describe('account of the submissions; the default account if omitted')
 
 export const oneSubmission = { account: inOneAccount, submission_id: submissionId }
 
-/** Shows a submission at an earlier time, with `atMoment`. */
+/** Fields for showing a submission at an earlier time. `atMoment` uses them. */
 export const atTime = {
   at: moment.optional().describe('show it as it was at this time: a date, a date-time (UTC), or an age such as `7d`'),
   by: z
@@ -74,9 +74,9 @@ export const atTime = {
     .describe('with `at`: `learned`: what the mirror knew then; `happened`: events and messages known now that happened by then'),
 }
 
-/** @returns the given account, or the default one. @throws MismatchError if there is no default. */
+/** @returns the given account, or the default account. @throws MismatchError if both are missing. */
 export async function accountIn(c: OperationContext, given: string | undefined): Promise<string> {
-  // Use stored accounts if only the database is configured.
+  // If the settings have no accounts, use the accounts in the database.
   const accounts = c.config.accounts.length > 0 ? c.config.accounts : await storedAccounts(c.db.read)
   return given ?? accountNamed({ accounts }, undefined, c.nameOf('account')).name
 }
@@ -91,7 +91,7 @@ export function count(most: number) {
   return z.int({ error }).min(1, error).max(most, error)
 }
 
-/** A svix-id or a number in the list. */
+/** A svix-id, or the number of a delivery in the list. */
 export const deliveryId = z.string().min(1).max(LONGEST_ID)
 
 export const paging = {
@@ -99,7 +99,7 @@ export const paging = {
   cursor: z.string().min(1).max(4_096).optional().describe('`next_cursor` of the previous page'),
 }
 
-/** Schema of a page. @param item must have an id for the OpenAPI document. */
+/** Schema of one page of a list. @param item schema of an item; must have an id for the OpenAPI document. */
 export function pageOf<T extends z.ZodType>(item: T) {
   return z.object({
     items: z.array(item),
@@ -110,14 +110,17 @@ export function pageOf<T extends z.ZodType>(item: T) {
 /** Values that a cursor encodes. */
 type Position = readonly (string | number)[]
 
-/** @returns at most `limit` rows. @param rows has one more than `limit` if another page exists. */
+/**
+ * @param rows one row more than `limit` if another page exists.
+ * @returns a page of at most `limit` rows, with the cursor of the next page.
+ */
 export function page<T>(rows: readonly T[], limit: number, positionOf: (last: T) => Position): { items: T[]; next_cursor: string | null } {
   const items = rows.slice(0, limit)
   const last = items.at(-1)
   return { items, next_cursor: rows.length > limit && last !== undefined ? cursorOf(positionOf(last)) : null }
 }
 
-/** @returns a list in one page, for lists that are always short. */
+/** @returns all items as one page. For lists that are always short. */
 export function whole<T>(items: readonly T[]): { items: T[]; next_cursor: null } {
   return { items: [...items], next_cursor: null }
 }
@@ -126,7 +129,10 @@ export function cursorOf(position: Position): string {
   return Buffer.from(JSON.stringify(position)).toString('base64url')
 }
 
-/** @returns the number after which the list continues. @throws UsageError for an invalid cursor. */
+/**
+ * @returns the number after which the list continues; undefined without a cursor.
+ * @throws UsageError if the cursor is invalid.
+ */
 export function numberIn(cursor: string | undefined): number | undefined {
   if (cursor === undefined) return undefined
   const [number] = placeIn(cursor, ['number'])
@@ -139,7 +145,11 @@ interface Parts {
   readonly number: number
 }
 
-/** Decodes a cursor. @throws UsageError if it is malformed or its values have other types. */
+/**
+ * Decodes the values of a cursor.
+ * @param kinds expected types of the values.
+ * @throws UsageError if the cursor is malformed, or if its values have other types.
+ */
 export function placeIn<K extends readonly (keyof Parts)[]>(cursor: string, kinds: readonly [...K]): { [I in keyof K]: Parts[K[I]] } {
   const place = parsed(cursor)
   const isRight = (part: unknown, index: number) => typeof part === kinds[index] && !(typeof part === 'string' && part.includes('\0'))

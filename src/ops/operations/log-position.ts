@@ -5,7 +5,7 @@ import { ConflictError, RoleError } from '../output/refusals.ts'
 import { name } from './inputs.ts'
 import type { OperationContext } from './operation.ts'
 
-/** Inputs shared by the first load and the change log. */
+/** Input fields of the operations that copy tables and then follow the change log. */
 export const copying = {
   epoch: name.optional().describe('log epoch of the previous page; rejected if the log has another'),
   whole: z
@@ -17,8 +17,8 @@ export const copying = {
 export const logEpoch = z.string().describe('current epoch of the log')
 
 /**
- * @returns the ends of the change log. Later reads contain every change up to `last_seq`.
- * @throws ConflictError if the reader's epoch is not the log's, RoleError if the role does not allow unmasked values.
+ * @returns the first and last number of the change log. A later read contains every change up to `last_seq`.
+ * @throws ConflictError if `epoch` is not the current log epoch, RoleError if the role may not see unmasked values.
  */
 export async function logEndsFor(c: OperationContext, { epoch, whole }: { readonly epoch?: string | undefined; readonly whole: boolean }) {
   if (whole && !includesRole(c.role, 'operator'))

@@ -11,34 +11,34 @@ import type { ShowFix } from '../health/fix.ts'
 import type { Column } from '../output/columns.ts'
 import type { Printer } from './printer.ts'
 
-/** Dependencies and requester of an operation. */
+/** What an operation needs, and who called it. */
 export interface OperationContext extends ActionContext {
   readonly config: Config
   readonly log: Log
   readonly role: Role
-  /** Aborts when the requester disconnects. Ends only waits for changes; started work continues. */
+  /** Aborts when the requester disconnects. Waiting for changes then ends, but started work continues. */
   readonly left: AbortSignal
-  /** Rechecks the token or session of a waiting request. */
+  /** Checks again whether the token or session is valid. Used while a request waits. */
   readonly isStillAllowed: () => Promise<boolean>
   readonly version: string
-  /** Whether a local command is the requester: it may run long and name files. */
+  /** True if the operation runs as a local command. It may then take long and use file paths. */
   readonly isTerminal: boolean
-  /** Database connection for totals, so that they don't block quick reads. */
+  /** Separate reader for totals. Without it, totals would block quick reads. */
   readonly sums: Db
   /** Reloads the settings; null if this process isn't `serve`. */
   readonly reload: (() => Promise<ReloadResult>) | null
-  /** Audits work outside the database. */
+  /** Runs work outside the database, and audits its start and end. */
   readonly attempt: Attempt
-  /** Input field's name in this interface, for problems: `submission_id`, or `--submission`. */
+  /** @returns the name of an input field for problem texts: `submission_id`, or `--submission` at the terminal. */
   readonly nameOf: (field: string) => string
   readonly showFix: ShowFix
-  /** Prints progress at a terminal; null without one. */
+  /** Prints progress at the terminal. null if no progress is shown. */
   readonly live: Printer | null
-  /** Prints a line at a terminal before long work. */
+  /** Prints a line at the terminal before long work. Does nothing elsewhere. */
   readonly announce: (line: string) => void
 }
 
-/** Context fields for requests that don't come from a terminal. */
+/** Fields of the context for a request that doesn't come from a terminal. */
 export const unattended = {
   isTerminal: false,
   live: null,
@@ -51,72 +51,99 @@ type ItemOf<T> = T extends { readonly items: readonly (infer R)[] } ? R : never
 
 type Needs = 'account' | 'settings' | 'destinations' | 'sending'
 
-/** Declares a command, a route and a tool; see `from-operation.ts` in `cli/`, `http/` and `mcp/`. */
+/**
+ * Declaration of an operation. Its command, route and tool are made by `from-operation.ts` in `cli/`, `http/` and
+ * `mcp/`.
+ */
 export interface Operation<I extends z.ZodObject, O extends z.ZodType> {
-  /** `outbox.retry` is the command `outbox retry` and the audit action. A subject's only operation has the subject's name: `backup`. */
+  /**
+   * `outbox.retry` is the command `outbox retry`, and the action in the audit log.
+   * A subject's only operation has the subject's name, such as `backup`.
+   */
   readonly name: string
-  /** A phrase without a period, for `--help`, OpenAPI and assistants. */
+  /** Short phrase without a period, for `--help`, OpenAPI and assistants. */
   readonly summary: string
   readonly description?: string
-  /** Required role. Terminal users need none. */
+  /** Role that the requester needs. At the terminal, no role is needed. */
   readonly role: Role
   /**
-   * Requirements at the terminal; default: only the database. `account`: the database and a configured account; `settings`: only the
-   * settings; `destinations`: settings with everything destinations need; `sending`: `destinations` and `account`.
+   * What the command needs at the terminal. Default: only the database.
+   * - `account`: the database and a configured account.
+   * - `settings`: only the settings.
+   * - `destinations`: only the settings, including everything that sending to destinations needs.
+   * - `sending`: like `destinations`, and a configured account.
    */
   readonly needs?: Needs | ((input: z.output<I>) => Needs)
-  /** Accepts unknown names of accounts and destinations. */
+  /** True to accept unknown names of accounts and destinations. */
   readonly takesAnyName?: boolean
-  /** The terminal may create or migrate the database, as `serve` does. */
+  /** True if the command may create or migrate the database, as `serve` does. */
   readonly mayPrepare?: boolean
-  /** Concurrent HTTP requests share one answer. Requires an empty input. */
+  /** True if concurrent HTTP requests share one answer. The input must have no fields. */
   readonly isShared?: boolean
-  /** Method and path under `/api/v1`; `:name` comes from the input. The other fields are the query of a GET, or the body. */
+  /**
+   * Method and path under `/api/v1`. A part such as `:name` is an input field.
+   * The other input fields are the query of a GET, or the body of another request.
+   */
   readonly http: `${'GET' | 'POST' | 'PUT' | 'DELETE'} /${string}`
-  /** A reader resumes after its last answer. Adds 409 (other log epoch) and 410 (no longer stored). Audits once per hour. */
+  /**
+   * True if clients call the route repeatedly, each time with the position of their last answer.
+   * Adds the answers 409 (other log epoch) and 410 (no longer stored). Unmasked values are audited once per hour.
+   */
   readonly isFollowed?: boolean
-  /** Adds a route with `.csv` that returns all pages of the list. */
+  /** True to add a route that ends with `.csv` and returns all pages of the list. */
   readonly hasCsv?: boolean
-  /** Maximum body in bytes, for long lists. */
+  /** Maximum bytes of the request body. Set it if a long list needs more than the default. */
   readonly maxBytes?: number
   readonly input: I
-  /** Answer. Fields from `hidden` are masked unless `shows` returns an audit entry. */
+  /** Schema of the answer. Fields marked by `hidden` are masked, unless `shows` returns an audit entry. */
   readonly output: O
-  /** Why no command is generated. */
+  /** Reason why the operation has no command. */
   readonly withoutCommand?: string
-  /** Command, if it isn't the name. May include an option that selects the operation: `inbox list --rejected`. */
+  /**
+   * Words of the command, if they differ from the name.
+   * They may end with an option that selects the operation, as in `inbox list --rejected`.
+   */
   readonly command?: string
-  /** Positional argument of the command. */
+  /** Input field that is the positional argument of the command. */
   readonly argument?: keyof z.output<I> & string
-  /** Tool name; assistants can't call operations without one. */
+  /** Name of the tool. Without it, assistants can't call the operation. */
   readonly tool?: string
-  /** Field names for assistants if they differ. */
+  /** Names of input fields for assistants, if they differ. */
   readonly toolFields?: Readonly<Partial<Record<keyof z.output<I> & string, string>>>
-  /** Defaults for assistants. */
+  /** Default values of input fields for assistants. */
   readonly toolDefaults?: Partial<z.output<I>>
-  /** Returns the audit entry for showing hidden fields; null masks them. Assistants always get masked values. */
+  /**
+   * Returns the audit entry for showing hidden fields unmasked. If it returns null, the fields are masked.
+   * Assistants always get masked fields.
+   */
   readonly shows?: (
     output: z.output<O>,
     input: z.output<I>,
   ) => { readonly action?: string; readonly target: string | null; readonly detail: ActionDetail } | null
-  /** Exit code of the command; default 0. */
+  /** Returns the exit code of the command. Default: 0. */
   readonly exit?: (output: z.output<O>, input: z.output<I>) => 0 | 1 | 3 | 4
-  /** @throws UsageError or a subclass if the request can't be fulfilled; see `output/refusals.ts`. */
+  /**
+   * Does the work.
+   * @throws UsageError or a subclass if the request can't be fulfilled; see `output/refusals.ts`.
+   */
   readonly run: (context: OperationContext, input: z.output<I>) => Promise<z.input<O>>
-  /** Terminal table of a list: title, columns, and the line for an empty list. */
+  /** Table for a list at the terminal: title, columns, and the line for an empty list. */
   readonly table?: readonly [title: string, columns: readonly Column<ItemOf<z.output<O>>>[], none: string]
-  /** Prints output that isn't a table. */
+  /** Prints the output at the terminal, if it is not a table. */
   readonly print?: (to: Printer, output: z.output<O>, input: z.output<I>) => void
 }
 
 export type AnyOperation = Operation<z.ZodObject, z.ZodType>
 
-/** @returns the command of an operation: `outbox retry`. */
+/** @returns the words of an operation's command, such as `outbox retry`. */
 export function commandOf({ command, name }: Pick<AnyOperation, 'command' | 'name'>): string {
   return command ?? name.replace('.', ' ')
 }
 
-/** Declares an operation. Rejects unknown names in `account` and `destination`; operations with `needs` must check them. */
+/**
+ * Declares an operation. Before the operation runs, unknown names in `account` and `destination` are rejected.
+ * Operations with `needs` must check these names themselves.
+ */
 export function operation<I extends z.ZodObject, O extends z.ZodType>(declared: Operation<I, O>): AnyOperation {
   const op = declared as unknown as AnyOperation
   if (op.needs !== undefined || op.takesAnyName) return op

@@ -9,7 +9,7 @@ import { printableLine } from '../output/text.ts'
 import { name, ofAccount, ofSubmission, period, whole } from './inputs.ts'
 import type { OperationContext } from './operation.ts'
 
-/** Filter fields. @param about appended to the description of `state`. */
+/** @returns the filter fields of an outbox operation. @param about text to append to the description of `state`. */
 export function choice<S extends ListedState>(states: readonly S[], about = '') {
   return {
     destination: name.optional().describe('only this destination'),
@@ -24,20 +24,20 @@ export const byId = z.strictObject({ id: name.describe('message id (webhook-id),
 
 export const wholeMessageId = (q: Query, id: string) => wholeId(id, (text, limit) => messageIdsLike(q, text, limit))
 
-/** @returns a row's error. Viewers don't see the destination's answer. */
+/** @returns a function that returns the error of a row. For viewers, it omits the destination's answer. */
 export function errorFor({ role }: Pick<OperationContext, 'role'>) {
   const isWhole = includesRole(role, 'operator')
   return ({ error, status }: { readonly error: string | null; readonly status: number | null }) =>
     isWhole || error === null ? error : shownOutcome(error, status)
 }
 
-/** @returns the rows as one page. @throws NotFoundError if empty. */
+/** @returns the rows as one page. @throws NotFoundError if there are no rows. */
 export function found<T>(id: string, rows: readonly T[]) {
   if (rows.length === 0) throw new NotFoundError([`the outbox has no change ${printableLine(id)}`])
   return whole(rows)
 }
 
-/** Audit entry for viewing unmasked rows. */
+/** @returns the audit entry for viewing unmasked rows. */
 export function numbersOf({ items }: { readonly items: readonly { readonly outbox_id: number }[] }) {
   return { action: 'outbox.show', target: null, detail: { changes: items.map(({ outbox_id }) => outbox_id) } }
 }

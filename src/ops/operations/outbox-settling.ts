@@ -25,19 +25,23 @@ const STEP = 200
 
 interface StateChange {
   readonly name: 'retry' | 'skip'
-  /** States that can be changed. */
+  /** States in which a change can be selected. */
   readonly states: readonly ('ready' | 'dead' | 'unknown' | 'skipped')[]
   readonly step: (db: Db, selection: OutboxSelection, after: number, limit: number, withLookup: readonly string[]) => Promise<OutboxStep>
 }
 
-/** Makes failed changes due. Without a state filter, includes changes that wait for their next attempt. */
+/** Makes failed changes due. Without a filter by state, also includes changes that wait for their next attempt. */
 const retry = { name: 'retry', states: ['dead', 'unknown', 'skipped'], step: retryRows } as const satisfies StateChange
-/** Skips changes, so that those after them are sent. */
+/** Skips changes. The changes behind them are then sent. */
 const skip = { name: 'skip', states: ['dead', 'unknown', 'ready'], step: skipRows } as const satisfies StateChange
 
 const MOST_COUNTED = 100_000
 
-/** @param ids outbox ids or message ids. @returns outbox ids. @throws NotFoundError if one is unknown, ConflictError if ambiguous. */
+/**
+ * @param ids outbox ids or message ids.
+ * @returns outbox ids.
+ * @throws NotFoundError if an id is unknown, ConflictError if an id is ambiguous or its change has another state.
+ */
 async function outboxIdsOf(c: OperationContext, change: StateChange, ids: readonly string[], destination?: string): Promise<number[]> {
   const unknown: string[] = []
   const unfit: string[] = []
@@ -47,7 +51,7 @@ async function outboxIdsOf(c: OperationContext, change: StateChange, ids: readon
     const name = printableLine(id)
     if (rows.length === 0) unknown.push(`the outbox has no change ${name}${destination === undefined ? '' : ` for ${destination}`}`)
     const [only] = rows
-    // Each destination has its own outcome.
+    // One message may go to several destinations, with a different outcome at each.
     if (new Set(rows.map((row) => row.destination)).size > 1) {
       const places = rows.map((row) => `${row.destination} (number ${row.outbox_id})`).join(', ')
       unfit.push(`message ${name} goes to ${places}. Name one with ${c.nameOf('destination')}, or give its number`)
@@ -68,12 +72,15 @@ function adviceFor({ state, destination }: OutboxEntry): string {
   return `. It is sent automatically; to retry now, run \`submission-mirror destination resume ${destination}\``
 }
 
-/** @returns the stored state; lists show other names for `ready`. */
+/** @returns the stored state. Lists show `ready` as `waiting`, `retrying`, `unmapped` or `held`. */
 function stateOf(shown: string): string {
   return ['waiting', 'retrying', 'unmapped', 'held'].includes(shown) ? 'ready' : shown
 }
 
-/** @returns non-idempotent destinations with a lookup. Before a retry, a change that may have arrived is looked up there. */
+/**
+ * @returns non-idempotent destinations with a lookup.
+ * Before a retry, the sender looks up there whether the change already arrived.
+ */
 function destinationsWithLookup({ destinations }: Pick<Config, 'destinations'>, only: string | null): string[] {
   const found = destinations.filter((one) => !one.idempotent && one.kind === 'http' && one.lookup !== null)
   return found.map(({ name }) => name).filter((name) => only === null || name === only)

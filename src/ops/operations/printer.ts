@@ -4,16 +4,16 @@ import { wrapped } from '../output/text.ts'
 
 /** Prints command output for a person. */
 export interface Printer {
-  /** Milliseconds since the epoch, for ages. */
+  /** Current time in ms since the epoch, for printing ages. */
   readonly now: number
-  /** Columns per line. */
+  /** Characters per line. */
   readonly width: number
   line(text: string): void
-  /** Writes text with its own line ends. */
+  /** Writes text without adding a line end. */
   text(text: string): void
-  /** Writes a sentence, wrapped to the width. */
+  /** Writes a sentence, wrapped to `width`. */
   sentence(text: string): void
-  /** Writes a table. @param none line for an empty table. */
+  /** Writes a table. @param none line to write if there are no rows. */
   rows<Row extends object>(title: string, rows: readonly Row[], columns: readonly Column<Row>[], none: string): void
 }
 

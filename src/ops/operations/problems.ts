@@ -2,19 +2,19 @@ import { z } from 'zod'
 import { listNames } from '../../base/list-names.ts'
 import { storableText } from '../../model/json.ts'
 
-/** Maximum characters of a quoted value. */
+/** Most characters of a value that a problem quotes. */
 const LONGEST = 80
 const UNSTORABLE = 'is not storable text: it contains U+0000 or half of a surrogate pair'
 
 type Issue = { readonly path: readonly PropertyKey[]; readonly message: string }
 
-/** A valid value, or its problems, one sentence each. */
+/** A valid value, or the problems of an invalid value, one sentence each. */
 export type Checked = { readonly value: unknown } | { readonly problems: readonly string[] }
 
 /**
  * Validates an input.
- * @param nameOf name of a path in this interface; an empty path is the whole input.
- * @param texts unconverted input, quoted in problems.
+ * @param nameOf returns the name of a path in this interface. An empty path is the whole input.
+ * @param texts the input before conversion. Problems quote its values.
  */
 export function check(schema: z.ZodType, given: unknown, nameOf: (path: readonly PropertyKey[]) => string, texts = given): Checked {
   const result = schema.safeParse(given, { error: messageOf })
@@ -23,7 +23,7 @@ export function check(schema: z.ZodType, given: unknown, nameOf: (path: readonly
   return { problems: [...new Set(issues.flatMap((issue) => sentences(issue, texts, nameOf)))] }
 }
 
-/** Finds texts and keys that some databases can't store. @param value validated, so not deep. */
+/** Finds texts and names that some databases can't store. @param value already validated, so not deeply nested. */
 function* unstorable(value: unknown, path: readonly string[]): Generator<Issue> {
   if (typeof value === 'string' && storableText(value) !== value) yield { path, message: UNSTORABLE }
   if (typeof value !== 'object' || value === null) return
@@ -33,7 +33,7 @@ function* unstorable(value: unknown, path: readonly string[]): Generator<Issue> 
   }
 }
 
-/** @returns text such as `--limit: "0" is …`. */
+/** @returns the problems of an issue as texts, such as `--limit: "0" is …`. */
 function sentences({ path, message }: Issue, given: unknown, nameOf: (path: readonly PropertyKey[]) => string): string[] {
   const value = path.reduce<unknown>((part, key) => (part as Readonly<Record<PropertyKey, unknown>> | undefined)?.[key], given)
   const shown = shownOf(value)
@@ -54,7 +54,7 @@ const TYPES: Readonly<Record<string, string>> = {
   record: 'is not a list of names and values',
 }
 
-/** Texts for schemas without their own messages, one per line. */
+/** @returns the text for a schema without its own message. Several problems are on separate lines. */
 function messageOf(issue: z.core.$ZodRawIssue): string {
   switch (issue.code) {
     case 'invalid_type':

@@ -211,5 +211,5 @@ const request = operation({
   table: runTable,
 })
 
-/** `reconcile list|show|stop|findings`, and the request of a run */
+/** Operations of `reconcile list|show|stop|findings`, and the request of a run. */
 export const operations = [list, show, stop, findings, request]

@@ -65,7 +65,7 @@ const list = operation({
   ],
 })
 
-/** Reads type, submission and insured from the bodies. */
+/** Adds the type, submission and insured to rejected deliveries. Reads them from the stored bodies. */
 async function withAbout<T extends { readonly rejected_id: number; readonly account: string | null }>(
   q: Query,
   store: RejectedStore,
@@ -166,12 +166,12 @@ const replay = operation({
   },
 })
 
-/** @throws NotFoundError if the delivery doesn't exist, ConflictError if it was accepted. */
+/** @throws NotFoundError if the rejected delivery doesn't exist, ConflictError if it was already accepted. */
 async function refuseSettled(store: RejectedStore, id: string): Promise<void> {
   const found = await store.get(Number(id))
   if (found === null) throw new NotFoundError([`rejected delivery ${id} does not exist`])
   if (found.replayed_at !== null) throw new ConflictError([`rejected delivery ${id} was already accepted`])
 }
 
-/** `inbox list|show|replay --rejected`, `inbox reasons` */
+/** Operations of `inbox list|show|replay --rejected` and `inbox reasons`. */
 export const operations = [list, reasons, show, replay]

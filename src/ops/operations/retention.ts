@@ -43,7 +43,10 @@ const run = operation({
   },
 })
 
-/** Plans the next run. Without a `serve` that knows the service's clock, uses the recorded wait. */
+/**
+ * @returns what the next run removes, and why it waits.
+ * By default, this process doesn't know the services' clocks. A wait that `serve` recorded is therefore preferred.
+ */
 export async function retentionState(a: ActionContext, config: RetentionConfig, clocks: ClockJudge = alone(a)) {
   const due = dueRun(a.clock.now(), config)
   const done = await isUpkeepDone(a.db, TASK, due)
@@ -60,7 +63,7 @@ export async function retentionState(a: ActionContext, config: RetentionConfig, 
   }
 }
 
-/** Lets today's run start, although it waits for a reason. */
+/** Confirms today's run, so that it starts even if there is a reason to wait. */
 export async function confirmRetention(a: ActionContext, config: RetentionConfig): Promise<void> {
   const due = dueRun(a.clock.now(), config)
   await auditAction(a.db, { who: a.who, action: 'retention.run', target: null, detail: { ...due } }, async () => {
@@ -79,5 +82,5 @@ function sentence(plan: RunPlan, waitsFor: string | null): string {
     : `${planText(plan)}; it waits: ${waitsFor}. If that is right, run \`submission-mirror retention run --confirm\``
 }
 
-/** `retention run [--confirm]` */
+/** Operations of the command `retention run [--confirm]`. */
 export const operations = [run]

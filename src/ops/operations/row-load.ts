@@ -51,7 +51,7 @@ const load = operation({
     const entity = tableNamed(table)
     const of: Row = account === undefined ? {} : { account }
     const place = after === undefined ? null : keyPlaceIn(entity, keyWithout(entity, of), after)
-    // Read `last_seq` first, so that rows contain these changes.
+    // Read `last_seq` first. Then the rows contain every change up to `last_seq`.
     const { log_epoch, last_seq } = await logEndsFor(c, { epoch, whole })
     const rows = await rowsInOrder(c.db.read, entity, of, place, limit + 1)
     const { items, next_cursor } = page(rows, limit, (row) => [JSON.stringify(keyWithout(entity, of).map((column) => row[column]))])
@@ -70,7 +70,7 @@ function mirroredRow(entity: Entity, row: Row): z.input<typeof mirrored> {
   }
 }
 
-/** @returns the values of key columns in a cursor. */
+/** @returns the values of the key columns in a cursor. @throws UsageError if the cursor is invalid. */
 function keyPlaceIn(entity: Entity, columns: readonly string[], cursor: string): KeyPlace {
   const [text] = placeIn(cursor, ['string'])
   const values = parsedJson(text)
@@ -80,5 +80,5 @@ function keyPlaceIn(entity: Entity, columns: readonly string[], cursor: string):
   return values as unknown as KeyPlace
 }
 
-/** `GET /rows/{table}` */
+/** Operations of `GET /rows/{table}`. */
 export const operations = [load]

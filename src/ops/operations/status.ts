@@ -34,7 +34,7 @@ const overview = operation({
   http: 'GET /overview',
   tool: 'overview',
   withoutCommand: '`status` shows the same and more',
-  // Every user's open console pages poll this.
+  // The open console pages of all users poll this operation.
   isShared: true,
   input: nothing,
   output: overviewSchema,
@@ -102,5 +102,5 @@ const processes = operation({
   },
 })
 
-/** `status [--coverage|--api-changes]` */
+/** Operations of the command `status [--coverage|--api-changes]`, and of routes that belong to it. */
 export const operations = [status, overview, coverage, apiChangesOperation, processes]

@@ -69,7 +69,7 @@ export const submissionItem = record('SubmissionItem', {
   reconciled_at: time.nullable().describe('when a reconcile run last found it equal to the service; null if never'),
 })
 
-/** @returns the schema of a table's rows, without `raw` columns. */
+/** @returns the schema of a table's rows. Omits `raw` columns. */
 function rowSchemaOf(entity: Entity) {
   const columns = Object.entries(entity.fields).flatMap(([column, field]) =>
     field.kind === 'raw' ? [] : [[column, columnSchema(field, entity.key.includes(column))] as const],
@@ -78,7 +78,10 @@ function rowSchemaOf(entity: Entity) {
   return z.object(shape).meta({ id: rowIdOf(entity.table), description: entity.holds })
 }
 
-/** Documents the type without enforcing it, because SQLite columns may contain any type. */
+/**
+ * @returns the schema of a column. Documents the type without enforcing it, because SQLite columns may contain any
+ * type.
+ */
 function columnSchema(field: Field, isKey: boolean) {
   const { type, format } = jsonTypes[field.kind]
   const isPersonal = isMasked(field)
@@ -88,7 +91,7 @@ function columnSchema(field: Field, isKey: boolean) {
   return isPersonal ? hidden(schema, () => MASK) : schema
 }
 
-/** `market_readiness` → `MarketReadinessRow`. */
+/** @returns the schema id of a table's rows: `MarketReadinessRow` for `market_readiness`. */
 function rowIdOf(table: string): string {
   const words = table.split('_').map((word) => `${word.charAt(0).toUpperCase()}${word.slice(1)}`)
   return `${words.join('')}Row`
@@ -227,7 +230,11 @@ function maskedChanges(columns: readonly Changed[], { entity }: { readonly entit
   return columns.map(({ column, before, after }) => ({ column, before: shown(column, before), after: shown(column, after) }))
 }
 
-/** Schema of a field that contains a column of an event or of a message. */
+/**
+ * @returns the schema of a timeline field that shows one column of events and one column of messages.
+ * @param ofEvent column of an event.
+ * @param ofMessage column of a message.
+ */
 function eventOrMessageColumn(ofEvent: string, ofMessage: string, description: string) {
   const mask = (text: string, { kind, entity }: { readonly kind: TimelineKind; readonly entity: string | null }) =>
     maskedValue(entity ?? '', kind === 'event' ? ofEvent : ofMessage, text)

@@ -69,7 +69,11 @@ function printView(to: Printer, { as_of, summary, hint, open_items, freshness, c
   )
 }
 
-/** @returns a submission's mirrored data without its timeline. @param limit rows per table. @throws NotFoundError if it is not tracked. */
+/**
+ * @returns the mirrored data of a submission, without its timeline.
+ * @param limit most rows per table.
+ * @throws NotFoundError if the submission is not tracked in the account.
+ */
 export async function submissionViewOf(
   q: Query,
   account: string,
@@ -119,7 +123,10 @@ function hintFor({
   )
 }
 
-/** Selects the account's destinations, and others with changes of the submission. Adds their mapping mode. */
+/**
+ * @returns the account's destinations, and other destinations that have changes of the submission.
+ * Adds the mapping mode of each destination.
+ */
 function ofOneAccount(reached: readonly Reached[], account: string, configured: readonly DestinationConfig[]) {
   return reached.flatMap((each) => {
     const settings = configured.find(({ name, accounts }) => name === each.destination && accounts.includes(account))

@@ -200,5 +200,5 @@ const sync = operation({
   },
 })
 
-/** `submission list|counts|timeline`, and `sync` by a serving process. */
+/** Operations of `submission list|counts|timeline`, and `sync` by a running `serve`. */
 export const operations = [list, counts, timeline, whole, sync]

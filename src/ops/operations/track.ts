@@ -15,7 +15,7 @@ import { inOneAccount, submissionId } from './inputs.ts'
 import { operation } from './operation.ts'
 
 const MOST_TRACKED = 10_000
-/** Allows `MOST_TRACKED` ids. */
+/** Most bytes of a request body. Enough for `MOST_TRACKED` ids. */
 const LIMIT_BYTES = 1024 * 1024
 const COLUMN = 'submission_id'
 
@@ -52,7 +52,7 @@ function submissionsOf({ ids = [], file }: Given): string[] {
   return [...new Set([...ids, ...(file === undefined ? [] : readIdFile(file).ids)])]
 }
 
-/** @returns the other ids, assigned to the submission if it is the only one. */
+/** @returns the ids that are not submission ids. If exactly one submission is given, they belong to that submission. */
 function knownIdsOf(given: Given): KnownId[] {
   const [only = '', ...others] = submissionsOf(given)
   const submissionId = others.length === 0 ? only : ''
@@ -105,7 +105,12 @@ const track = operation({
 /** Submissions per transaction. Larger transactions would delay a running `serve`. */
 const STEP = 200
 
-/** @param ids distinct. @param again also tracks purged submissions. */
+/**
+ * Tracks submissions.
+ * @param ids without duplicates.
+ * @param again true to also track purged submissions.
+ * @returns how many submissions are new, already tracked, or skipped because they were purged.
+ */
 export async function trackSubmissions(a: ActionContext, account: string, ids: readonly string[], again: boolean) {
   const note = { who: a.who, action: 'submission.track', target: account, detail: idsForAudit(ids) }
   const { added, purged } = await auditAction(a.db, note, async () => {
@@ -126,7 +131,10 @@ export async function trackSubmissions(a: ActionContext, account: string, ids: r
   return { added, known: ids.length - added - purged, purged }
 }
 
-/** Tracks bind requests, policies and insureds, which the service does not list (trap 23). @returns how many are new. */
+/**
+ * Tracks bind requests, policies and insureds. The service does not list them (trap 23).
+ * @returns the number of new ids.
+ */
 async function trackKnownIds(a: ActionContext, account: string, ids: readonly KnownId[]): Promise<number> {
   const detail = idsForAudit(ids.map(({ kind, id }) => `${kind} ${id}`))
   const { added } = await auditAction(a.db, { who: a.who, action: 'submission.track', target: account, detail }, async () => {
@@ -141,7 +149,7 @@ async function trackKnownIds(a: ActionContext, account: string, ids: readonly Kn
   return added
 }
 
-/** A candidate id and the first line of the id or its row. */
+/** A text that should be an id. `line` is the first line of the text or of its CSV row. */
 interface Entry {
   readonly line: number
   readonly text: string
@@ -149,8 +157,9 @@ interface Entry {
 }
 
 /**
- * Reads submission ids: one per line, or a CSV (comma, semicolon or tab) with a column `submission_id`. Skips empty lines and `#` lines.
- * @returns the distinct ids in file order, and a line for each invalid entry.
+ * Reads submission ids: one per line, or a CSV with a column `submission_id`. The separator is a comma, semicolon or
+ * tab. Skips empty lines and lines that start with `#`.
+ * @returns the ids in the order of the file without duplicates, and one problem text per invalid entry.
  */
 export function readIdFile(text: string) {
   const ids = new Set<string>()

@@ -11,7 +11,7 @@ import { hidden } from './hidden.ts'
 import { moment, momentOf, name, ofSubmission } from './inputs.ts'
 import { operation } from './operation.ts'
 
-/** Maximum and default number of changes to verify over HTTP. */
+/** Maximum and default number of changes that one HTTP request verifies. */
 const [MOST, DEFAULT] = [500, 100]
 
 const change = record('VerifiedChange', {

@@ -3,12 +3,14 @@ import type { Cell, Heading, Table } from './table.ts'
 import { when } from './text.ts'
 import { wordOf } from './words.ts'
 
-/** A column: a field of the rows, or a heading and a function of the row. `fit`: see `Heading`. */
+/**
+ * A column of a table: a field of the rows, or a heading with a function that returns the cell. `fit`: see `Heading`.
+ */
 export type Column<Row> =
   | (keyof Row & string)
   | readonly [heading: string, value: (row: Row, nowMs: number) => Cell, fit?: 'whole' | 'below']
 
-/** Fields that contain sentences, or that the next command needs in full. */
+/** Fields that don't fit into a narrow column: sentences, and ids that the next command needs in full. */
 const FITS: Readonly<Record<string, 'whole' | 'below'>> = Object.fromEntries([
   ...['detail', 'error', 'how_to_provide', 'path', 'reason', 'text'].map((field) => [field, 'below']),
   ['run_id', 'whole'],
@@ -16,7 +18,7 @@ const FITS: Readonly<Record<string, 'whole' | 'below'>> = Object.fromEntries([
 const STATES = ['chip', 'kind', 'known_via', 'outcome', 'stage', 'state']
 const TIME = /^(at|since|until)$|_(at|since|until)$/
 
-/** Rows as a table. @param nowMs for ages. */
+/** @returns rows as a table. @param nowMs current time in ms since the epoch, for ages. */
 export function tableOf<Row extends object>(title: string, rows: readonly Row[], columns: readonly Column<Row>[], nowMs: number): Table {
   return {
     title,

@@ -1,17 +1,21 @@
 export interface CsvRecord {
-  /** First line, from 1. */
+  /** Number of the record's first line, from 1. */
   readonly line: number
   readonly cells: readonly string[]
-  /** Why the cells are unusable; null if valid. */
+  /** Why the cells can't be used; null if they are valid. */
   readonly problem: string | null
 }
 
 /**
- * @returns the records of a CSV, starting with the heading. The heading's separator (comma, semicolon or tab) applies to all. A cell that
- * starts with a quote may contain separators, line breaks and doubled quotes; other quotes are plain text. Trims cells. Skips empty lines
- * between records, and lines that start with `#`.
+ * Parses a CSV.
+ * - The separator is a comma, semicolon or tab. The heading decides for the whole file.
+ * - A cell that starts with a quote may contain separators, line breaks and doubled quotes. Other quotes are plain
+ *   text.
+ * - Cells are trimmed. Empty lines between records, and lines that start with `#`, are skipped.
  *
- * csv-parse skips text after a broken record, so it can't report all problems. It needs a gigabyte for a million rows.
+ * The library csv-parse is not used: after a broken record it skips text, so it can't report all problems.
+ * It also needs a gigabyte of memory for a million rows.
+ * @returns the records, starting with the heading.
  */
 export function* recordsOf(text: string): Generator<CsvRecord, undefined> {
   const lines = linesOf(text)
@@ -30,7 +34,7 @@ export function* recordsOf(text: string): Generator<CsvRecord, undefined> {
   }
 }
 
-/** @returns the lines of a file, without a byte order mark. */
+/** @returns the lines of a text, without a byte order mark. */
 export function linesOf(text: string): string[] {
   return text.replace(/^\uFEFF/, '').split(/\r\n|\n|\r/)
 }
@@ -45,10 +49,10 @@ function separatorIn(heading: string): string {
 }
 
 /**
- * Continues a record with a line.
- * @param cells cells read so far; the line continues the last one.
- * @param quoted whether the last cell is quoted.
- * @returns whether a quoted cell continues on the next line.
+ * Adds the cells of a line to a record.
+ * @param cells cells so far. The line continues the last cell.
+ * @param quoted true if the last cell is in quotes.
+ * @returns true if a quoted cell continues on the next line.
  */
 function addCells(cells: string[], line: string, separator: string, quoted: boolean): boolean {
   let cell = cells.pop() ?? ''

@@ -1,15 +1,18 @@
 import { UsageError } from '../../base/errors.ts'
 
-/** Data that programs need after a refusal. The text repeats it. */
+/** Values that a program needs after a refusal. The text of the refusal also contains them. */
 export interface RefusalFacts {
-  /** Oldest stored change number. */
+  /** Number of the oldest stored change. */
   readonly first_seq?: number
-  /** The current log epoch, and the requested one. */
+  /** The current log epoch, and the epoch that was requested. */
   readonly log_epoch?: string
   readonly epoch?: string
 }
 
-/** A refusal. The class determines the HTTP status. Commands exit with 2; tools answer with the text. */
+/**
+ * Error for a refused request. The subclass determines the HTTP status.
+ * Commands exit with code 2, and tools answer with the text.
+ */
 export abstract class Refusal extends UsageError {
   abstract readonly status: 401 | 403 | 404 | 409 | 410 | 422 | 503
   readonly facts: RefusalFacts
@@ -20,7 +23,7 @@ export abstract class Refusal extends UsageError {
   }
 }
 
-/** The token or session ended while the request was in progress. */
+/** The token or session ended during the request. */
 export class SignedOutError extends Refusal {
   readonly status = 401
 
@@ -29,17 +32,17 @@ export class SignedOutError extends Refusal {
   }
 }
 
-/** The caller's role is insufficient. */
+/** The role of the requester is insufficient. */
 export class RoleError extends Refusal {
   readonly status = 403
 }
 
-/** The object of the action doesn't exist. */
+/** The object does not exist. */
 export class NotFoundError extends Refusal {
   readonly status = 404
 }
 
-/** The current state of the object doesn't allow the action. */
+/** The current state of the object does not allow the action. */
 export class ConflictError extends Refusal {
   readonly status = 409
 }
@@ -49,12 +52,12 @@ export class GoneError extends Refusal {
   readonly status = 410
 }
 
-/** A well-formed request conflicts with the settings or with itself. */
+/** The request is well-formed, but conflicts with the settings or with itself. */
 export class MismatchError extends Refusal {
   readonly status = 422
 }
 
-/** A limit of the process is reached; retry later. */
+/** A limit of this process is reached. The client can try again later. */
 export class CrowdedError extends Refusal {
   readonly status = 503
 }

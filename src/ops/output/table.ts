@@ -1,33 +1,35 @@
 import { printableLine, wrapped } from './text.ts'
 
-/** Maximum characters of a cell. The program's own sentences and keys fit; only longer text from outside is cut. */
+/** Most characters of a cell. The program's own texts are shorter. Longer text from outside is cut. */
 const LONGEST_CELL = 240
-/** Minimum width of a shortened column. */
+/** Minimum width of a shortened column, in characters. */
 const NARROWEST = 9
 const GAP = '  '
-/** Right-aligned cells: numbers, ages and shares. */
+/** Matches cells that are aligned to the right: numbers, ages and shares. */
 const NUMBER = /^(-|(in )?[\d.]+( (s|min|h|d|%)( ago)?)?)$/
 
-/** A long word with a digit. Both ends distinguish it. */
+/** Matches an id: a long word with a digit. */
 const ID = /^(?=.*\d)\S{16,}$/
 
-/** null, undefined and '' are shown as `-`. */
+/** Value of a cell. null, undefined and '' are shown as `-`. */
 export type Cell = string | number | null | undefined
 
 /**
- * A heading, and how its column fits into a table that is too wide. `shorten` (default): cut the middle of cells. `whole`: never cut,
- * because the next command needs the cells. `below`: wrap cells below their rows.
+ * Heading of a column. If the table is too wide, `fit` says what happens to the column:
+ * - `shorten` (default): cut the middle of cells.
+ * - `whole`: never cut cells, because the next command needs them.
+ * - `below`: print cells below their rows.
  */
 export type Heading = string | { readonly heading: string; readonly fit: 'whole' | 'below' }
 
 export interface Table {
-  /** Undefined if the output already has a heading. */
+  /** Title of the table. Undefined if the output already has a heading. */
   readonly title?: string
   readonly headings: readonly Heading[]
   readonly rows: readonly (readonly Cell[])[]
-  /** Terminal width in columns. Default: 80. */
+  /** Width of the terminal in characters. Default: 80. */
   readonly width?: number | undefined
-  /** Whether to show empty columns, because the reader selected them. */
+  /** True to also show columns without values, because the reader selected them. */
   readonly everyColumn?: boolean
 }
 
@@ -39,8 +41,9 @@ interface Column {
 }
 
 /**
- * @returns title, headings and rows in aligned columns (numbers to the right), each line ended. Omits columns without values. If the table
- * is too wide, columns with one value for all rows move to the title. Empty without rows.
+ * @returns the table as text: title, headings and rows. Returns an empty text if there are no rows.
+ * Numbers are aligned to the right. Columns without values are omitted.
+ * If the table is too wide, columns with the same value in all rows move to the title.
  */
 export function table({ title, headings, rows, width = 80, everyColumn = false }: Table): string {
   if (rows.length === 0) return ''
@@ -95,7 +98,7 @@ function totalOf(widths: readonly number[]): number {
   return widths.reduce((sum, width) => sum + width + GAP.length, -GAP.length)
 }
 
-/** Shortens the widest columns until all fit: first ids, then text. */
+/** @returns column widths. Shortens the widest columns until all fit: first columns of ids, then columns of text. */
 function fittingWidths(columns: readonly Column[], width: number): number[] {
   const widths = columns.map(naturalWidth)
   const spareOf = (isEligible: (column: Column) => boolean) =>
@@ -117,7 +120,7 @@ function isOfIds({ cells, fit }: Column): boolean {
   return fit === 'shorten' && cells.every((cell) => cell === '-' || ID.test(cell))
 }
 
-/** Columns with one value for all rows, widest first, until others fit. */
+/** @returns the columns to move to the title: those with one value for all rows, widest first, until the others fit. */
 function commonOf(columns: readonly Column[], width: number): Column[] {
   const candidates = columns.filter(isCommon).sort((a, b) => naturalWidth(b) - naturalWidth(a))
   const fits = (n: number) => totalOf(columns.filter((column) => !candidates.slice(0, n).includes(column)).map(naturalWidth)) <= width
@@ -125,12 +128,12 @@ function commonOf(columns: readonly Column[], width: number): Column[] {
   return enough === -1 ? candidates : candidates.slice(0, enough)
 }
 
-/** Whether a text column after the first has one value for all rows. */
+/** @returns true for a text column that has the same value in all rows. The first column never counts. */
 function isCommon({ cells, fit, isNumber }: Column, index: number): boolean {
   return index > 0 && fit === 'shorten' && !isNumber && cells.length > 1 && cells.every((cell) => cell === cells[0])
 }
 
-/** Cuts the middle of a long text: both ends distinguish ids. */
+/** Cuts the middle of a long text. Both ends stay, because they distinguish ids. */
 function shortened(text: string, length: number): string {
   if (text.length <= length) return text
   const end = Math.floor((length - 1) / 2)

@@ -3,15 +3,16 @@ import { msFromTime, type TimeText } from '../../model/time.ts'
 
 const MOST_PROBLEMS = 50
 
-/** Makes outside text one `printable` line of up to `limit` characters. */
+/** @returns text from outside as one printable line of at most `limit` characters. */
 export function printableLine(text: string, limit = 200): string {
   const line = printable(text.replace(/\s+/g, ' ').trim())
   return line.length > limit ? `${line.slice(0, limit - 1)}…` : line
 }
 
 /**
- * Wraps text to `width` columns. Breaks lines between words, but not within backticks. The first line starts with `indent`, others with
- * `hanging`.
+ * Wraps a text to `width` characters. Breaks lines between words, but never within backticks.
+ * @param indent start of the first line.
+ * @param hanging start of all other lines.
  */
 export function wrapped(text: string, width: number, indent = '', hanging = indent): string {
   const lines: string[] = []
@@ -28,29 +29,29 @@ export function wrapped(text: string, width: number, indent = '', hanging = inde
   return [...lines, line].map((each) => `${each}\n`).join('')
 }
 
-/** A time to the second, for tables; `-` for null. */
+/** @returns a time to the second, such as `2026-11-22 08:15:00`; `-` for null. */
 export function shortTime(time: TimeText | null): string {
   return time === null ? '-' : `${time.slice(0, 10)} ${time.slice(11, 19)}`
 }
 
-/** Elapsed time in one unit, without "ago". `-` for null. */
+/** @returns the time since `time` in one unit, without "ago"; `-` for null. */
 export function ago(time: TimeText | null, nowMs: number): string {
   return time === null ? '-' : spanText(nowMs - msFromTime(time))
 }
 
-/** `7 min ago`, `in 3 h`; `-` for none. */
+/** @returns a text such as `7 min ago` or `in 3 h`; `-` for null. */
 export function when(time: TimeText | null, nowMs: number): string {
   if (time === null) return '-'
   const ms = msFromTime(time) - nowMs
   return ms > 0 ? `in ${spanText(ms)}` : `${spanText(-ms)} ago`
 }
 
-/** `12.5 %` for 0.125. */
+/** @returns a percentage, such as `12.5 %` for 0.125. */
 export function percent(share: number): string {
   return `${Math.round(share * 1_000) / 10} %`
 }
 
-/** A duration in one unit: `42 s`, `7 min`, `3 h`, `12 d`. */
+/** @returns a duration in one unit, such as `42 s`, `7 min`, `3 h` or `12 d`. */
 export function spanText(ms: number): string {
   const seconds = Math.max(0, Math.round(ms / 1000))
   if (seconds < 120) return `${seconds} s`
@@ -59,18 +60,18 @@ export function spanText(ms: number): string {
   return `${Math.round(seconds / 86_400)} d`
 }
 
-/** @returns `1 read`, `2 reads`. */
+/** @returns a count with its noun, such as `1 read` or `2 reads`. */
 export function pluralize(n: number, singular: string, plural = `${singular}s`): string {
   return `${n} ${n === 1 ? singular : plural}`
 }
 
-/** @returns the first problems and the number of others: a wrong file has a problem in each line. */
+/** @returns the first problems and the number of the others. A wrong file may have a problem in each line. */
 export function firstProblems(problems: readonly string[]): string[] {
   const more = problems.length - MOST_PROBLEMS
   return more > 0 ? [...problems.slice(0, MOST_PROBLEMS), `and ${more} more`] : [...problems]
 }
 
-/** Formats an object as one field per line. */
+/** @returns an object as text, with one field per line. */
 export function fieldsText(entry: object): string {
   const fields = Object.entries(entry)
   const width = Math.max(...fields.map(([field]) => field.length))
@@ -82,7 +83,7 @@ function shown(value: unknown): string {
   return typeof value === 'object' ? JSON.stringify(value) : printableLine(String(value), 1_000)
 }
 
-/** `12 MiB`, `1.5 GiB`. */
+/** @returns a size such as `12 MiB` or `1.5 GiB`. */
 export function sizeText(bytes: number): string {
   return bytes < 1024 ** 3 ? `${Math.round(bytes / 1024 ** 2)} MiB` : `${(bytes / 1024 ** 3).toFixed(1)} GiB`
 }

@@ -1,6 +1,7 @@
 /**
- * Display words for names of fields and states, in tables, filters and chips of the console. Other names are shown as they are. The console
- * imports this file, so it has no imports.
+ * Words to display for names of fields and states, in tables and in the console.
+ * A name that is missing here is displayed with spaces instead of underscores.
+ * The console imports this file, so the file must import nothing.
  */
 const words: Readonly<Record<string, string>> = {
   acknowledged_by: 'acknowledged by',
@@ -74,7 +75,7 @@ const words: Readonly<Record<string, string>> = {
   // Reads.
   rail: 'lanes (rail)',
   thread: 'messages',
-  // Alarms. The others are clear without their underscores.
+  // Alarms. Other names of alarms are clear with spaces instead of underscores.
   connection_flood: 'too many connections',
   delivery_differs: 'delivery id reused',
   destination_lacks: 'delivered changes missing',
@@ -93,18 +94,18 @@ const words: Readonly<Record<string, string>> = {
   webhook_silence: 'webhooks stopped',
 }
 
-/** @returns the display word of a name. */
+/** @returns the word to display for a name. */
 export function wordOf(name: string): string {
   return words[name] ?? name.replaceAll('_', ' ')
 }
 
-/** @returns the display word, capitalized for a heading. */
+/** @returns the word to display for a name, with a capital letter for a heading. */
 export function headOf(name: string): string {
   const word = wordOf(name)
   return `${word.charAt(0).toUpperCase()}${word.slice(1)}`
 }
 
-/** @returns who requested a run. @param by `command`, `cron`, or `admin:` and a token's name. */
+/** @returns a text about who requested a run. @param by `command`, `cron`, or `admin:` and a token's name. */
 export function requesterText(by: string): string {
   if (by === 'command') return 'from the command line'
   return by === 'cron' ? 'by the schedule' : `by ${by.replace(/^admin:/, '')}`
@@ -112,7 +113,7 @@ export function requesterText(by: string): string {
 
 /** Counts of a verification of delivered changes. */
 interface Answers {
-  /** Delivered changes; `asked`: how many were verified. */
+  /** `delivered`: delivered changes. `asked`: how many of them were verified. */
   readonly delivered: number
   readonly asked: number
   readonly lacks: number
@@ -120,7 +121,7 @@ interface Answers {
   readonly undetermined: number
 }
 
-/** @returns what a destination has, to follow its name: `has all 211`. */
+/** @returns a text to print after the name of a destination, such as `has all 211`. */
 export function presenceText({ delivered, asked, lacks, differs, undetermined }: Answers): string {
   if (asked === 0) return 'has no changes to verify'
   const which = asked < delivered ? `${asked} verified (${delivered} delivered)` : String(asked)

@@ -16,14 +16,14 @@ import {
 import { claimUpkeep, endUpkeep, type UpkeepLease } from '../../store/upkeep/upkeep.ts'
 import { Pace } from '../retention/pace.ts'
 
-/** Start delay that lets other work run first. */
+/** Delay in ms after the start, so that other work runs first. */
 const AFTER_START_MS = 2_000
-/** Interval of checking for changed settings, or an unfinished run of another process. */
+/** Interval in ms of checking for changed settings, or for a run that another process left unfinished. */
 const LOOK_MS = 60_000
-/** Renewed by every write, at least every `SAVE_MS`. */
+/** Each write renews the lease. There is a write at least every `SAVE_MS`. */
 const LEASE_MS = 120_000
 const SAVE_MS = 10_000
-/** The task is due only when its settings change, not by time. */
+/** Always the same, because the task is due when its settings change, not at a certain time. */
 const SLOT = '0'
 
 export interface ProtectStepParts {
@@ -32,8 +32,8 @@ export interface ProtectStepParts {
 }
 
 /**
- * Converts rows stored under other settings, in short transactions during other work. Resumes after an interruption, and restarts when the
- * settings change.
+ * Converts rows that were stored under other settings. Uses short transactions, so other work can run at the same time.
+ * Resumes after an interruption. Starts again from the beginning when the settings change.
  */
 export class ProtectStep implements Service {
   readonly name = 'protect'
@@ -55,9 +55,10 @@ export class ProtectStep implements Service {
 
 /**
  * Rewrites all stored rows that don't match the settings.
- * @param onProgress runs after each table.
- * @returns the number of rewritten rows; `held` if another process works. After an abort, the next call resumes.
- * @throws LeaseLostError when another process has taken over.
+ * @param onProgress called after each table.
+ * @returns the number of rewritten rows; `done` if all rows match; `held` if another process is rewriting them;
+ * `stopped` after an abort. The next call then resumes.
+ * @throws LeaseLostError if another process has taken over.
  */
 export async function protectStored(
   { db, clock }: ProtectStepParts,
@@ -107,7 +108,7 @@ function save(db: Db, lease: UpkeepLease, at: ProtectProgress): Promise<void> {
   return db.write('protect', (tx) => saveProgress(tx, lease, at))
 }
 
-/** @returns text that changes when stored rows must be rechecked, without revealing keys. */
+/** @returns a text that changes when stored rows must be checked again. The text does not reveal keys. */
 export function settingsText(protection: Protection): string {
   const { mode, keyId, rule } = protection
   const about = JSON.stringify([mode, keyId, rule, protectedNames])

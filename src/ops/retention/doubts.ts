@@ -9,12 +9,12 @@ import { pluralize } from '../output/text.ts'
 import type { RetentionParts } from './remove-expired.ts'
 
 const DAY_MS = 86_400_000
-/** If the last run is this recent, only newly expired rows are removed. */
+/** If the last run was at most this many ms ago, rows that expired since then don't make a run large. */
 const USUAL_ADVANCE_MS = 2 * DAY_MS
-/** A large run starts automatically after this time, if the service confirms the clock. */
+/** A large run starts automatically after waiting this many ms, if a service confirms the clock. */
 const LONGEST_WAIT_MS = 7 * DAY_MS
 
-/** What a run would remove. `waitsFor`: why it waits, or null. */
+/** What a run would remove. `waitsFor` is the reason why the run waits; null if it does not wait. */
 export interface RunPlan {
   readonly due: UpkeepSlot
   readonly deliveries: RunSize
@@ -23,8 +23,9 @@ export interface RunPlan {
 }
 
 /**
- * Plans a run of retention. The run waits while the clock is in doubt, or if it would exceed the configured size. Rows that expired since
- * the last run with these settings don't count: a small mirror may contain nothing else.
+ * Plans a run of retention. The run waits if the clock is in doubt, or if it would remove more than
+ * `RETENTION_MAX_SHARE`. After a recent run with the same settings, newly expired rows don't count for that limit.
+ * Otherwise, a small mirror could exceed the limit every night, because it may contain nothing else.
  */
 export async function planRun({ db, clock, config }: RetentionParts, due: UpkeepSlot, clocks: ClockJudge): Promise<RunPlan> {
   const last = await lastUpkeep(db.read, 'retention')

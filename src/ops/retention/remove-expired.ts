@@ -24,7 +24,7 @@ export interface RetentionParts {
   readonly config: Pick<Config, 'retention' | 'destinations'>
 }
 
-/** Removed rows of one run. `deliveries` lose only body and headers. */
+/** Numbers of rows that one run removed. `deliveries` only lost their body and headers. */
 export interface RemovedCounts {
   readonly deliveries: number
   readonly rejected: number
@@ -40,9 +40,9 @@ const DAY_MS = 86_400_000
 type Step = (order: StepInput) => Promise<RetentionStep>
 
 /**
- * Removes what is older than the settings allow, in short steps with pauses.
- * @returns the removed rows, even after `signal` aborts.
- * @throws LeaseLostError when another process has the lease.
+ * Removes what is older than the settings allow, in short steps with pauses. Stops early if `signal` aborts.
+ * @returns the numbers of rows that were removed, also after an abort.
+ * @throws LeaseLostError if another process has the lease.
  */
 export async function removeExpired(
   { db, clock, config }: RetentionParts,

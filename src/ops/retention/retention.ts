@@ -20,23 +20,24 @@ export interface RetentionOptions {
 }
 
 export const TASK = 'retention'
-/** 01:30 every night. */
+/** Every night at 01:30. */
 const CRON = '30 1 * * *'
-/** Start delay that lets other work run first. */
+/** Delay in ms after the start, so that other work runs first. */
 const AFTER_START_MS = 3_000
-/** Interval of checking for a due run, or one that another process left unfinished. */
+/** Interval in ms of checking for a due run, or for a run that another process left unfinished. */
 const LOOK_MS = 300_000
-/** Renewed by every step. */
+/** Each step renews the lease. */
 const LEASE_MS = 120_000
 
 /**
- * Every night, removes what is older than the settings allow. Handles missed nights and changed settings soon after the start. One process
- * works; if it dies, another continues.
+ * Every night, removes what is older than the settings allow.
+ * After a missed night or a change of the settings, runs soon after the start.
+ * One process does the work. If that process dies, another one continues.
  */
 export class Retention implements Service {
   readonly name = 'retention'
   readonly #o: RetentionOptions
-  /** The last logged reason. */
+  /** The last logged reason to wait. The same reason is not logged twice in a row. */
   #waitsFor: string | null = null
 
   constructor(options: RetentionOptions) {
@@ -50,7 +51,7 @@ export class Retention implements Service {
     })
   }
 
-  /** Runs today's retention, unless it is done, waits for an operator, or another process has the lease. */
+  /** Runs today's retention. Does nothing if it is done, if it must wait, or if another process has the lease. */
   async runIfDue(signal: AbortSignal): Promise<'done' | 'held' | 'stopped' | 'waits'> {
     const { db, clock, log, config } = this.#o
     const due = dueRun(clock.now(), config)
@@ -71,7 +72,7 @@ export class Retention implements Service {
   }
 }
 
-/** @returns the run that is due at a time. */
+/** @returns the retention run that is due at `nowMs`. */
 export function dueRun(
   nowMs: number,
   { retention: { days, changesDays }, cronTimezone }: Pick<Config, 'retention' | 'cronTimezone'>,
@@ -79,7 +80,10 @@ export function dueRun(
   return { slot: slotAt(nowMs, cronTimezone), settings: `${days} ${changesDays}` }
 }
 
-/** @returns the day of the last due run, `YYYY-MM-DD`. The day changes at 01:30 in `timeZone`, even if clocks skip that time. */
+/**
+ * @returns the day of the last due run as `YYYY-MM-DD`.
+ * A day begins at 01:30 in `timeZone`, even if a clock change skips that time.
+ */
 export function slotAt(nowMs: number, timeZone: string): string {
   const format = new Intl.DateTimeFormat('en-CA', { timeZone, year: 'numeric', month: '2-digit', day: '2-digit' })
   return format.format(msFromTime(lastSlot({ cron: CRON, timeZone }, nowMs)))

@@ -4,7 +4,7 @@ import type { Query } from '../../store/engine/db.ts'
 import { listAccounts } from '../../store/reads/accounts.ts'
 import { time } from '../output/schema.ts'
 
-/** An account in the settings or the database. */
+/** An account that is in the settings or in the database. */
 export const knownAccount = z.object({
   account: z.string(),
   state: z
@@ -24,8 +24,8 @@ type KnownAccount = z.output<typeof knownAccount>
 const unserved = { reason: null, since: null, retry_at: null, brokerage: null, client_id: null, label: null, active_states: null }
 
 /**
- * Every account in the database and the settings, by name. Settings without accounts are for only reading the database; then every account
- * shows its stored state.
+ * @returns all accounts of the database and the settings, sorted by name.
+ * If the settings have no accounts, they serve only to read the database, and every account shows its stored state.
  */
 export async function knownAccounts(q: Query, configured: readonly Pick<AccountConfig, 'name'>[]): Promise<KnownAccount[]> {
   const names = new Set(configured.map(({ name }) => name))

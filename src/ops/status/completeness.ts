@@ -7,7 +7,7 @@ import type { AccountCompletenessView } from '../../store/schema/completeness.ts
 import { time } from '../output/schema.ts'
 import { pluralize } from '../output/text.ts'
 
-/** The meaning and limits of "complete", shown next to every completeness figure. */
+/** Meaning and limits of "complete". Shown with every figure about completeness. */
 export const COMPLETENESS_SCOPE =
   '"Complete" covers all known submissions. The service has no list of submissions, so submissions that no delivery, `track` or probed path ' +
   '(accounts[].discovery) has named are unknown here. Such submissions may exist.'
@@ -52,7 +52,10 @@ export const completeness = accountCompleteness.extend({
 
 type CompletenessStatus = AccountCompletenessView & z.output<typeof completeness>
 
-/** @param settings the account's settings; undefined if no longer configured. */
+/**
+ * @returns the completeness of an account; null if `sums` is null.
+ * @param settings the account in the settings; undefined if the settings no longer contain it.
+ */
 export async function completenessStatus(
   q: Query,
   sums: AccountCompletenessView | null,
@@ -66,7 +69,7 @@ export async function completenessStatus(
   }
 }
 
-/** One sentence per problem that an operator should check. */
+/** @returns one sentence per problem that an operator should check. */
 export function completenessWarnings(account: string, c: z.output<typeof completeness> | null): string[] {
   if (c === null) return []
   const probes = c.discovery

@@ -15,7 +15,7 @@ import { knownAccounts } from './accounts.ts'
 import { COMPLETENESS_SCOPE } from './completeness.ts'
 import { summedUp } from './sums.ts'
 
-/** Progress and freshness of one kind of read of an account. */
+/** Progress and freshness of one kind of read of one account. */
 const oneRead = z.object({
   read: z.string().describe('a kind of read; `extra:` and the name of an extra read'),
   tables: z.array(z.string()).describe('tables that it fills, in part or whole'),
@@ -33,7 +33,7 @@ const oneRead = z.object({
 
 export const readsCoverage = z.array(oneRead)
 
-/** Mirrored data, its freshness, and what the service offers no way to find. */
+/** What is mirrored, how fresh it is, and what the service offers no way to find. */
 export const coverage = record('Coverage', {
   accounts: z.array(
     z.object({
@@ -52,7 +52,7 @@ export const coverage = record('Coverage', {
 export type Coverage = z.output<typeof coverage>
 type AccountCoverage = Coverage['accounts'][number]
 
-/** What the specification offers no way to find, or only late. */
+/** What the specification offers no way to find, or no way to find soon. */
 const GAPS: Coverage['gaps'] = [
   { about: 'submissions', what: COMPLETENESS_SCOPE },
   {
@@ -85,7 +85,7 @@ const GAPS: Coverage['gaps'] = [
   },
 ]
 
-/** @param isTerminal whether a terminal asks. If so, counts immediately, even if that is slow. */
+/** @param isTerminal true at a terminal. Everything is then counted immediately, even if that is slow. */
 export async function readCoverage(q: Query, config: Pick<Config, 'accounts'>, isTerminal: boolean): Promise<Coverage> {
   const offOf = await readsOffStatus(q)
   const names = (await knownAccounts(q, config.accounts)).map(({ account }) => account)
@@ -100,7 +100,7 @@ export async function readCoverage(q: Query, config: Pick<Config, 'accounts'>, i
 
 type ReadsOff = ReturnType<Awaited<ReturnType<typeof readsOffStatus>>>
 
-/** @param off disabled reads. */
+/** @param off reads that are turned off, with the reason. */
 export function coverageOf(reads: AccountTotals['coverage'], off: ReadsOff): z.output<typeof readsCoverage> {
   const shown = (of: 'submissions' | 'ids') => (one: ReadCoverage) => ({
     ...one,
@@ -111,13 +111,13 @@ export function coverageOf(reads: AccountTotals['coverage'], off: ReadsOff): z.o
   return [...reads.submissions.map(shown('submissions')), ...reads.ids.map(shown('ids')), ...reads.extra.map(shown('submissions'))]
 }
 
-/** @returns the tables that a read fills, in whole or part. */
+/** @returns the tables that a read fills, completely or in part. */
 function tablesOf(read: string): string[] {
   const brings = (entity: Entity) => entity.read === read || Object.values(entity.fields).some((field) => field.read === read)
   return entities.filter(brings).map(({ table: of }) => of)
 }
 
-/** Rows of all accounts, with the account's name. */
+/** @returns the rows of all accounts. Each row has the name of its account. */
 export function ofEach<A extends { readonly account: string }, T extends object>(accounts: readonly A[], rowsOf: (of: A) => readonly T[]) {
   return accounts.flatMap((each) => rowsOf(each).map((row) => ({ account: each.account, ...row })))
 }

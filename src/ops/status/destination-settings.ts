@@ -1,10 +1,12 @@
 import type { Config, DestinationConfig } from '../../config/config.ts'
 import { hiderOf } from './settings.ts'
 
-/** A template that is only a string literal. */
+/** Matches a template that is only a string with a URL. */
 const PLAIN_TEMPLATE = /^\s*(["'])(https?:\/\/[^"'\\]*)\1\s*$/
 
-/** @returns a destination's address, without user, query and secrets; null if only a template determines it. */
+/**
+ * @returns the address of a destination, without user, query and secrets; null if a template determines the address.
+ */
 export function addressOf(destination: DestinationConfig): string | null {
   const hide = hiderOf({ destinations: [destination] })
   if (destination.kind === 'file') {
@@ -20,7 +22,7 @@ function urlOf(destination: Exclude<DestinationConfig, { kind: 'file' }>): strin
   return destination.kind === 'queue' ? destination.queue.url : destination.url
 }
 
-/** @returns the filters of a destination, as text. */
+/** @returns the filters of a destination as text; `everything` if it has none. */
 export function narrowedTo(destination: DestinationConfig, { accounts }: Pick<Config, 'accounts'>): string {
   const { entities, operations, eventTypes } = destination
   const isEveryAccount = accounts.every(({ name }) => destination.accounts.includes(name))

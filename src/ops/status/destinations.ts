@@ -64,11 +64,11 @@ export const destinationStatus = record('Destination', {
 
 export type DestinationStatus = z.output<typeof destinationStatus>
 
-/** Values of a destination without stored state. */
+/** Values of a destination that has no stored state. */
 const noRows = { queued: 0, dead: 0, unknown: 0, filtered: 0, failures: 0 }
 const unserved = { ...noRows, state: null, reason: null, since: null, cursor: null, last_success_at: null, filter_error: null }
 
-/** @returns configured destinations in their order, then those found only in the database. */
+/** @returns configured destinations in the order of the settings, then destinations that only the database has. */
 export async function readPushStatus(q: Query, config: Pick<Config, 'accounts' | 'destinations'>): Promise<DestinationStatus[]> {
   const { destinations: configured } = config
   const rows = new Map((await countDestinations(q)).map((row) => [row.destination, row]))
@@ -76,7 +76,7 @@ export async function readPushStatus(q: Query, config: Pick<Config, 'accounts' |
   const all: DestinationStatus[] = []
   const lastDayOf = await readLastDay(q)
   const { last_seq } = await logEnds(q)
-  // Past ends of throttling stay stored.
+  // The end of a past throttling stays stored, so ignore times in the past.
   const futureOnly = (end: TimeText | null) => (end !== null && msFromTime(end) > q.clock.now() ? end : null)
   for (const name of names) {
     const row = rows.get(name)
@@ -107,7 +107,7 @@ export async function readPushStatus(q: Query, config: Pick<Config, 'accounts' |
   return all
 }
 
-/** Notes about a destination for operators that don't need action. */
+/** @returns notes for operators about a destination. The notes are not issues. */
 export function destinationNotes({ destination, kind, queued }: DestinationStatus): string[] {
   if (kind !== null || queued === 0) return []
   return [

@@ -17,21 +17,23 @@ import {
 
 const BEAT_MS = 5_000
 /**
- * After a longer gap between its own beats, this process doesn't judge others yet: the database may have been down for all of them. Their
- * last beats may be one interval older than the gap, so it is shorter than `STALE_MS`.
+ * After a gap of this many ms between its own heartbeats, this process does not declare others dead yet.
+ * The database may have been down for all processes.
+ * The last heartbeats of others may be one interval older than the gap. The limit is therefore below `STALE_MS`.
  */
 const GAP_MS = STALE_MS - BEAT_MS
 
 export interface HeartbeatOptions {
-  /** The process only reads, and lets others begin a new log epoch. */
+  /** True if this process only reads. Other processes then begin a new log epoch if necessary. */
   readonly looksOnly?: boolean
-  /** Only for `serve`: the file next to a SQLite database belongs to one process. */
+  /** Writes the file next to a SQLite database that identifies older copies. Only `serve` may write that file. */
   readonly marks?: MarkKeeper
 }
 
 /**
- * Registers the process as alive every 5 s, and reports how many processes share the request rates. Releases claims of dead processes.
- * Begins a new log epoch if the database was restored under running processes: change numbers would repeat.
+ * Registers this process as alive every 5 s, and reports how many processes share the request rates.
+ * Also releases the claims of dead processes.
+ * If the database was restored while this process runs, begins a new log epoch. Otherwise, change numbers would repeat.
  */
 export class Heartbeat implements Service {
   readonly name = 'heartbeat'
@@ -42,7 +44,7 @@ export class Heartbeat implements Service {
   readonly #looksOnly: boolean
   readonly #marks: MarkKeeper | undefined
   readonly #unregistered: OnceAMinute
-  /** Monotonic times of the last beat, and of the first beat since the last gap. */
+  /** Times of the last beat, and of the first beat after the last gap, by the steady clock. */
   #beatAt = Number.NEGATIVE_INFINITY
   #steadySince = 0
 
@@ -62,11 +64,11 @@ export class Heartbeat implements Service {
       await this.#db.clock.sleep(BEAT_MS, signal)
     }
     await this.#keepMarks().catch((error: unknown) => this.#log.debug({ err: error }, messageOf(error)))
-    // Otherwise the process counts as dead after a while.
+    // If this fails, the process counts as dead after `STALE_MS`.
     await removeProcess(this.#db, this.#entry.id).catch((error: unknown) => this.#log.debug({ err: error }, messageOf(error)))
   }
 
-  /** Registers this process. During an outage, warns once a minute. */
+  /** Registers this process as alive. While the database is down, warns once a minute. */
   async beat(): Promise<void> {
     try {
       for (const { processId, ...left } of await this.#beat()) this.#log.warn({ process: processId, ...left }, diedText(left))
@@ -96,7 +98,11 @@ export class Heartbeat implements Service {
     }
   }
 
-  /** Registers this process. After a gap, waits `STALE_MS` before judging others, so that living ones can register. @returns dead processes. */
+  /**
+   * Registers this process and releases the claims of dead processes.
+   * After a gap, releases nothing for `STALE_MS`, so that living processes can register first.
+   * @returns the dead processes with their released claims.
+   */
   async #beat(): Promise<ReleasedClaims[]> {
     const now = this.#db.clock.steady()
     if (now - this.#beatAt > GAP_MS) this.#steadySince = now

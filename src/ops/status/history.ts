@@ -8,7 +8,7 @@ import { type LagCounts, quantile } from './lag-histogram.ts'
 const MINUTE_S = 60
 const HOUR_S = 3_600
 
-/** Windows; `stepS` is in seconds. */
+/** Time windows that the history can show. `stepS` is the length of a step in seconds. */
 const windows = {
   '1h': { steps: 60, stepS: MINUTE_S, from: figureSteps.minute },
   '24h': { steps: 96, stepS: 15 * MINUTE_S, from: figureSteps.minute },
@@ -19,7 +19,7 @@ const windows = {
 export type HistoryWindow = keyof typeof windows
 export const historyWindows = Object.keys(windows) as [HistoryWindow, ...HistoryWindow[]]
 
-/** Counted series. Steps are summed; `queues` uses the maximum. */
+/** Series of counts. A step of the history is the sum of its minutes or hours. */
 const countedSeries = ['deliveries', 'applied', 'lost', 'upstream'] as const
 export type CountedSeries = (typeof countedSeries)[number]
 export type LagSeries = 'lag_mirror' | 'lag_push'
@@ -61,7 +61,7 @@ type History = z.output<typeof history>
 
 type Sums = Map<string, Map<string, number>>
 
-/** Combines the records of all processes per minute or hour. */
+/** @returns the history of a window. Combines what all processes recorded per minute or hour. */
 export async function readHistory(db: Db, window: HistoryWindow): Promise<History> {
   const { steps, stepS, from } = windows[window]
   const stepMs = stepS * 1_000
@@ -71,7 +71,7 @@ export async function readHistory(db: Db, window: HistoryWindow): Promise<Histor
   const sums: (Sums | null)[] = starts.map(() => null)
   for (const { at, figures } of await readFigures(db.read, from, timeFromMs(firstMs))) {
     const index = Math.floor((Date.parse(at) - firstMs) / stepMs)
-    // Skip future steps of processes with a fast clock.
+    // Skip steps in the future. They come from processes whose clock is fast.
     if (index >= steps) continue
     const sum: Sums = sums[index] ?? new Map()
     sums[index] = sum
@@ -93,7 +93,7 @@ function add(sum: Sums, series: string, labels: Readonly<Record<string, number>>
   sum.set(series, known)
   for (const [label, n] of Object.entries(labels)) {
     const before = known.get(label) ?? 0
-    // All processes count the same queue.
+    // All processes record the same queue, so use the maximum instead of the sum.
     known.set(label, series === 'queues' ? Math.max(before, n) : before + n)
   }
 }

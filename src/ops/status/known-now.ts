@@ -12,11 +12,12 @@ import { compareClocks } from '../clocks/clock-watch.ts'
 import { type Problem, problemOf } from '../health/problem.ts'
 import { type AlarmName, declared } from '../health/problems.ts'
 
-/** Alarms without an evaluation for this time count as unwatched. */
+/** If alarms were not evaluated for this many ms, no process watches them. */
 const UNWATCHED_MS = 90_000
 
 /**
- * @returns current problems with alarms: firing alarms, and problems that the database shows now, even without a firing or evaluated alarm.
+ * @returns current problems that have an alarm: firing alarms, and problems that the database shows now.
+ * A problem that the database shows counts even if its alarm does not fire or is not evaluated.
  */
 export async function knownProblems(
   q: Query,
@@ -34,7 +35,7 @@ export async function knownProblems(
     here.push(...found)
     for (const name of names) evaluated.add(name)
   }
-  // Processes that evaluate alarms also know the services' clocks.
+  // Compare the clocks only if no process evaluates alarms. Such a process also knows the services' clocks.
   if (!isWatched) await read('clocks', ['clocks_disagree'], async () => [clocksDisagree(await compareClocks(q), config)])
   await read('log epochs', ['log_divergence'], () => divergence(q))
   await read('retention', ['retention_waits', 'retention_late'], () => retentionProblems(q, nowMs))

@@ -1,8 +1,8 @@
-/** Counts of durations by bucket: bucket i ends at 10^(i/10) ms, 26 % above bucket i-1. */
+/** Number of durations in each bucket. Bucket i ends at 10^(i/10) ms, 26 % above the end of bucket i-1. */
 export type LagCounts = Readonly<Record<string, number>>
 
 const PER_DECADE = 10
-/** 10^9 ms (11 days). Includes longer durations. */
+/** The last bucket, 10^9 ms (11 days). Also counts longer durations. */
 const LAST = 90
 
 export function bucketOf(seconds: number): string {
@@ -10,7 +10,10 @@ export function bucketOf(seconds: number): string {
   return String(Math.min(LAST, Math.ceil(PER_DECADE * Math.log10(ms))))
 }
 
-/** @returns the duration in seconds that `share` of all durations did not exceed, interpolated; null without data. */
+/**
+ * @returns the duration in seconds that `share` (0 to 1) of all durations did not exceed; null without data.
+ * The duration is interpolated within its bucket.
+ */
 export function quantile(counts: LagCounts, share: number): number | null {
   const buckets = Object.entries(counts)
     .map(([bucket, count]) => ({ bucket: Number(bucket), count }))

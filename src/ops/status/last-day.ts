@@ -6,10 +6,10 @@ import { quantile } from './lag-histogram.ts'
 
 const DAY_MS = 86_400_000
 
-/** Series of one destination: attempts by outcome, and push delays by bucket. */
+/** @returns the names of a destination's series: attempts by outcome, and push delays by bucket. */
 export const seriesOf = (destination: string) => ({ outcomes: `pushes:${destination}`, lags: `lag_push:${destination}` })
 
-/** A destination's deliveries in the last day. */
+/** Deliveries to a destination in the last day. */
 export const lastDay = z
   .object({
     delivered: z.int(),
@@ -20,7 +20,10 @@ export const lastDay = z
   })
   .describe('in the hours that began within the last 24')
 
-/** Sums hours begun within the last day. There is one row per process and hour, so the outbox isn't counted. */
+/**
+ * Sums the hours that began within the last day. Reads one row per process and hour instead of counting the outbox.
+ * @returns a function that returns the sums of a destination.
+ */
 export async function readLastDay(q: Query): Promise<(destination: string) => z.output<typeof lastDay>> {
   const hours = await readFigures(q, figureSteps.hour, timeFromMs(q.clock.now() - DAY_MS))
   const sum = (series: string) => {

@@ -3,24 +3,26 @@ import type { Db, Tx } from '../../store/engine/db.ts'
 import { appendAndRemove, appendNothing, InboxAppender } from '../../store/inbox/append.ts'
 import { type ProcessEntry, recordHeartbeat } from '../../store/upkeep/processes.ts'
 
-/** How long a result is reused, so that frequent checks cost one write. */
+/** A result is reused for this many ms, so that frequent checks cause only one write. */
 const CACHE_MS = 1_000
-/** Time limit of a check if the database hangs. */
+/** Time limit of a check in ms, in case the database hangs. */
 const PATIENCE_MS = 2_000
 
-/** Checks whether a delivery could be stored now, by a small write that includes the inbox. Ignores the service's state. */
+/**
+ * Checks whether a delivery could be stored now, by a small write that includes the inbox. Does not check the service.
+ */
 export class Readiness {
   readonly #db: Db
   readonly #entry: ProcessEntry
   readonly #appender: Pick<InboxAppender, 'failedBytes' | 'noteRoom'>
   #draining = false
-  /** The database's last error. A locked database reports it only after the check timed out. */
+  /** The last error of the database. A locked database reports it only after the check timed out. */
   #lastError: string | null = null
   #last: { readonly at: number; readonly reason: Promise<string | null> } | null = null
 
   /**
-   * @param appender of this process's deliveries. After a failure, the check stores and removes a row of that size: a full disk may accept
-   * only small deliveries.
+   * @param appender stores this process's deliveries. After it failed to store one, a check stores and removes a row
+   * of the same size. A full disk may accept only smaller deliveries.
    */
   constructor(db: Db, entry: ProcessEntry, appender = new InboxAppender(db)) {
     this.#db = db
@@ -28,12 +30,12 @@ export class Readiness {
     this.#appender = appender
   }
 
-  /** Marks the stopping process as not ready. */
+  /** Marks this process as not ready, because it is stopping. */
   drain(): void {
     this.#draining = true
   }
 
-  /** @returns null if ready, else the reason in one line. Never throws. */
+  /** @returns null if this process is ready, else the reason in one line. Never throws. */
   async notReady(): Promise<string | null> {
     return this.#draining ? 'stopping: deliveries are no longer accepted' : await this.storeFault()
   }
@@ -42,7 +44,7 @@ export class Readiness {
   async storeFault(): Promise<string | null> {
     const now = this.#db.clock.steady()
     const isKnown = this.#last !== null && now - this.#last.at < CACHE_MS
-    // A check would register a stopping process as alive.
+    // Don't check while stopping, because a check would register this process as alive.
     if (!isKnown && !this.#draining) this.#last = { at: now, reason: this.#look() }
     return (await this.#last?.reason) ?? null
   }

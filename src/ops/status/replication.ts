@@ -1,11 +1,13 @@
 import { z } from 'zod'
 import { pluralize, sizeText } from '../output/text.ts'
 
-/** A slot this far behind causes a warning, even if the server still has its log. */
+/** A slot for which the server keeps this many bytes of log causes a warning. */
 const BEHIND_BYTES = 1024 ** 3
 const MIB = 1024 ** 2
 
-/** Replication of a Postgres server, as visible to the program's role (`pg_monitor` sees all). */
+/**
+ * Replication of a Postgres server, as far as the program's role can see it. A role with `pg_monitor` sees everything.
+ */
 export const replication = z.object({
   servers: z.int().describe('servers that store an acknowledged delivery: the primary, and those that its commit waits for'),
   synchronous_standby_names: z.string().describe('the setting with the standbys that commits wait for; empty: none'),
@@ -37,13 +39,13 @@ type Replication = z.output<typeof replication>
 type Standby = NonNullable<Replication['standbys']>[number]
 type Slot = NonNullable<Replication['slots']>[number]
 
-/** A note about replication. `ok`: false is a warning, null unknown. */
+/** A note about replication. `ok` is false for a warning, and null if the state is unknown. */
 export interface ReplicationNote {
   readonly ok: boolean | null
   readonly text: string
 }
 
-/** @returns the number of servers that store each delivery, and risks. */
+/** @returns notes about the number of servers that store each delivery, and about risks. */
 export function replicationNotes(replication: Replication): ReplicationNote[] {
   return [...copiesNotes(replication), ...(replication.slots ?? []).flatMap(slotNotes)]
 }
@@ -64,7 +66,7 @@ function copiesNotes({ servers, synchronous_standby_names: names, standbys }: Re
     ]
   }
   const setting = `synchronous_standby_names = ${names}`
-  // Without the required right, standbys have no visible state.
+  // If the role lacks a right, the state of standbys is null.
   const unseen = standbys.filter(({ sync_state }) => sync_state === null).length
   const waitedFor = standbys.filter(({ sync_state }) => sync_state === 'sync' || sync_state === 'quorum').length
   if (waitedFor + unseen < servers - 1) {

@@ -8,7 +8,7 @@ import { metaOf, unwrapped } from '../../config/schema/unwrapped.ts'
 import { secretValues } from '../../config/secret-values.ts'
 import { record } from '../output/schema.ts'
 
-/** A setting in force. Lists of named objects have one setting per field: `accounts.default.base_url`. */
+/** A setting in force. Each field of a named object in a list is a setting, such as `accounts.default.base_url`. */
 export const setting = record('Setting', {
   name: z.string().describe('path in the settings file, like `accounts.default.base_url`'),
   value: z
@@ -25,7 +25,7 @@ type Schema = z.core.$ZodType | undefined
 
 const HIDDEN = '[secret]'
 
-/** @returns a process's settings without secrets, in file order. */
+/** @returns the settings of a process without secrets, in the order of the settings file. */
 export function shownSettings(config: Config): ShownSetting[] {
   const hide = hiderOf(config)
   const all = [...settingsIn('', { ...config, warnings: undefined, fromEnvironment: undefined }, settingsSchema, () => null)]
@@ -40,12 +40,13 @@ export function shownSettings(config: Config): ShownSetting[] {
   }))
 }
 
-/** Digits per fingerprint: enough to detect a difference, too few to test guesses of a secret. */
+/** Digits of a fingerprint. Enough to detect a difference, but too few to test guesses of a secret. */
 const FINGERPRINT_DIGITS = 4
 
 /**
- * Fingerprints of all settings, to compare processes without the values.
- * @param salt of one process. To compare another process with it, compute fingerprints with the same salt.
+ * @returns fingerprints of all settings, by variable or name. They show differences between processes without the
+ * values.
+ * @param salt salt of one process. To compare another process with it, use the same salt for both.
  */
 export function settingFingerprints(config: Config, salt: string): Record<string, string> {
   const comparable = { ...config, warnings: undefined, overridden: undefined, fromEnvironment: undefined }
@@ -60,16 +61,16 @@ export function settingFingerprints(config: Config, salt: string): Record<string
   )
 }
 
-/** @returns a function that removes configured secrets and URL query values from a text. */
+/** @returns a function that removes configured secrets, and the values of URL queries, from a text. */
 export function hiderOf(config: Partial<Config>): (text: string) => string {
   const secrets = secretValues(config)
   return (text) => withoutSecrets(withoutQueryValues(text), secrets, HIDDEN)
 }
 
-/** Returns the text for a secret. */
+/** Returns the text to use for a secret; null to hide it. */
 type SecretOf = (secret: { readonly reveal: () => string }) => string | null
 
-/** @param schema describes `value`; undefined if the settings file has no such key. */
+/** Lists the settings in `value`. @param schema schema of `value`; undefined if the settings file has no such key. */
 function* settingsIn(name: string, value: unknown, schema: Schema, secretOf: SecretOf): Generator<ShownSetting> {
   if (value === undefined) return
   const of = { name, variable: schema === undefined ? null : (metaOf(schema).env ?? null), is_default: isDefault(schema, value) }
@@ -90,7 +91,7 @@ function* settingsIn(name: string, value: unknown, schema: Schema, secretOf: Sec
   }
 }
 
-/** Finds a `Config` property in the settings schema. Properties for durations end in `Ms`. */
+/** @returns name and schema of the setting behind a `Config` property. Properties for durations end in `Ms`. */
 function schemaOf(schema: Schema, property: string): { readonly name: string; readonly schema: z.core.$ZodType } | undefined {
   const inner = schema && unwrapped(schema)
   if (!(inner instanceof z.ZodObject)) return undefined
@@ -98,7 +99,7 @@ function schemaOf(schema: Schema, property: string): { readonly name: string; re
   return name === undefined ? undefined : { name, schema: inner.shape[name] as z.core.$ZodType }
 }
 
-/** Schema of a list's items. An item's `kind` selects alternatives. */
+/** @returns the schema of a list's items. If there are alternatives, the `kind` of `item` selects one. */
 function elementOf(schema: Schema, item?: unknown): Schema {
   const list = schema && unwrapped(schema)
   const element = list instanceof z.ZodArray ? unwrapped(list.element) : undefined
@@ -126,7 +127,10 @@ const SIZES = [
   ['KiB', 1024],
 ] as const
 
-/** Formats a value in the largest unit that gives a whole number. */
+/**
+ * @returns a duration or size in the largest unit that gives a whole number, such as `7d`. Returns other values
+ * unchanged.
+ */
 function written(value: string | number | boolean | null, schema: Schema): string | number | boolean | null {
   if (typeof value !== 'number' || schema === undefined || value === 0) return value
   const isSize = schema instanceof z.ZodPrefault && /iB$/.test(String(schema.def.defaultValue))
@@ -139,7 +143,7 @@ function isPlain(value: unknown): value is string | number | boolean | null {
   return value === null || typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
 }
 
-/** A secret reveals its value only through `reveal`. */
+/** @returns true for a secret, which reveals its value only through `reveal`. */
 function isSecret(value: unknown): value is { readonly reveal: () => string } {
   return typeof value === 'object' && value !== null && 'reveal' in value
 }

@@ -8,7 +8,7 @@ import { ofEach, readsTable } from './coverage.ts'
 import { notesOf, type Status } from './status.ts'
 import { secretsText } from './webhook-secrets.ts'
 
-/** @returns the output of `status`: verdict, issues, tables, notes, meaning of "complete". */
+/** @returns the output of `status`: verdict, issues, tables, notes, and the meaning of "complete". */
 export function statusText(status: Status, nowMs: number, width: number): string {
   const tables = [...accountTables(status, nowMs), ...completenessTables(status, nowMs), ...otherTables(status, nowMs)]
   const { first_seq, last_seq } = status.change_log
@@ -29,7 +29,7 @@ export function statusText(status: Status, nowMs: number, width: number): string
     .join('\n')
 }
 
-/** Number of servers that store an acknowledged delivery, if several; `doctor` also reports one. */
+/** @returns a line with the number of servers that store an acknowledged delivery. Empty for a single server. */
 function copiesText({ replication }: Status): string {
   return replication !== null && replication.servers > 1 ? `An acknowledged delivery is stored on ${replication.servers} servers.\n` : ''
 }
@@ -45,14 +45,14 @@ export function backupText({ backup }: Pick<Status, 'backup'>, nowMs: number): s
 
 function issueText({ what, since, fix }: Status['issues'][number], nowMs: number, width: number): string {
   const age = since === null ? '' : ` (for ${ago(since, nowMs)})`
-  // Don't wrap commands: people copy them.
+  // Don't wrap the command, because people copy it.
   const way = 'command' in fix ? `    ${fix.command}\n` : `    see ${fix.runbook}\n`
   return `${wrapped(`• ${what}${age}`, width, '', '  ')}${way}`
 }
 
 function accountTables({ accounts }: Status, nowMs: number): Table[] {
   const flat = accounts.map(({ reads: { overdue, oldest_due_at, failing }, ...a }) => {
-    // Hide reads that the verdict doesn't count as late: some reads are always just due.
+    // Some reads are always just due. Show due reads only if the verdict counts them as late.
     const isLate = oldest_due_at !== null && nowMs - msFromTime(oldest_due_at) > lateAfterMs.read
     return { ...a, ...a.inbox, failing, ...(isLate ? { overdue, oldest_due_at } : { overdue: null, oldest_due_at: null }) }
   })
@@ -124,7 +124,7 @@ function completenessTables({ accounts }: Status, nowMs: number): Table[] {
 }
 
 function otherTables({ accounts, destinations, change_log, processes }: Status, nowMs: number): Table[] {
-  // Show only accounts with several secrets, where a rotation is in progress.
+  // Show only accounts with several secrets, because a rotation is in progress there.
   const withSeveral = accounts.filter(({ webhook_secrets }) => webhook_secrets.length > 1)
   return [
     tableOf(

@@ -29,7 +29,7 @@ import { replication as replicationSchema, replicationWarnings } from './replica
 import { lastSums, nothingCounted, summedUp } from './sums.ts'
 import { secretStates, webhookSecrets } from './webhook-secrets.ts'
 
-/** Share of the allowed rate above which due reads start to wait. */
+/** From this share of the allowed rate on, due reads start to wait. `status` then shows a note. */
 const WARN_SHARE = 0.7
 
 const accountStatus = knownAccount.omit({ client_id: true }).extend({
@@ -100,12 +100,15 @@ export const status = record('Status', {
 export type Status = z.output<typeof status>
 type AccountStatus = Status['accounts'][number]
 
-/** Settings for the verdict. */
+/** Settings that the verdict depends on. */
 export type VerdictConfig = Pick<Config, 'accounts' | 'destinations' | 'poll'> & FetchMode
 
 type StatusConfig = VerdictConfig & Pick<Config, 'upstream'>
 
-/** Judges the mirror only by the database, never by process memory. @param kept counts of submissions, see `readHealth`. */
+/**
+ * Judges the mirror from the database only, never from the memory of a process.
+ * @param kept cached counts of submissions; see `readHealth`.
+ */
 export async function judgeNow(db: Db, config: VerdictConfig, kept?: CachedTotals | null, parts = new PartReader(db.clock)) {
   const { accounts, destinations, poll } = config
   const names = (all: readonly { readonly name: string }[]) => all.map(({ name }) => name)
@@ -121,7 +124,7 @@ export async function judgeNow(db: Db, config: VerdictConfig, kept?: CachedTotal
   return { health, expected, judgement: judge(health, known, expected), countedAt: kept?.countedAt ?? null }
 }
 
-/** The verdict of `status`, with a fix for each issue. */
+/** @returns the verdict of `status`, with a fix for each issue. */
 export async function readVerdict(db: Db, config: VerdictConfig, kept?: CachedTotals | null, parts = new PartReader(db.clock)) {
   const { health, expected, judgement } = await judgeNow(db, config, kept, parts)
   return {
@@ -131,7 +134,7 @@ export async function readVerdict(db: Db, config: VerdictConfig, kept?: CachedTo
   }
 }
 
-/** Input of `readStatus`; see `OperationContext`. */
+/** What `readStatus` needs; see `OperationContext`. */
 interface StatusParts {
   readonly version: string
   readonly config: StatusConfig
@@ -139,17 +142,17 @@ interface StatusParts {
   readonly isTerminal: boolean
 }
 
-/** Time limit for counting at a terminal. Other requests skip a locked table immediately. */
+/** Time limit of counting at a terminal, in ms. Other requests skip a locked table immediately. */
 const TERMINAL_MS = 30_000
 
-/** Counting a large database at a terminal takes 1–2 s. */
+/** @returns the data of `status`. At a terminal, counting a large database takes 1 to 2 s. */
 export async function readStatus(db: Db, { version, config, showFix, isTerminal }: StatusParts): Promise<Status> {
   const q = db.readNoWait
   const parts = new PartReader(db.clock, isTerminal ? TERMINAL_MS : undefined)
   const known = await parts.read('the list of accounts', () => knownAccounts(q, config.accounts), [])
   const names = known.map(({ account }) => account)
   const counted = await parts.read('the counts of rows', () => summedUp(q, names, isTerminal), null)
-  // If a locked table prevents counting, use the last stored counts.
+  // If counting failed, for example because of a locked table, use the last stored counts.
   const summed = counted ?? (await parts.read('the last counts', () => lastSums(q), nothingCounted))
   const { issues, ...verdict } = await readVerdict(db, config, counted === null ? null : counted.kept, parts)
   const shown = await Promise.all(issues.map(async ({ fix, ...rest }) => ({ ...rest, fix: await showFix(fix) })))
@@ -179,7 +182,7 @@ export async function readStatus(db: Db, { version, config, showFix, isTerminal 
   const replication = await parts.read('replication', () => readReplication(q), null)
   const changeLog = await parts.read('the change log', () => logEnds(q), { first_seq: 1, last_seq: 0 })
   const processes = await parts.read('processes', () => listProcesses(q), [])
-  // A restored database also contains older backup records.
+  // Postgres has its own backups.
   const backup = q.kind === 'postgres' ? null : await parts.read('backups', () => lastBackups(q), null)
   const clocks = await parts.read('clocks', () => clockStatus(db, config), { apart: [], waits: [] })
   return {
@@ -201,7 +204,10 @@ export async function readStatus(db: Db, { version, config, showFix, isTerminal 
   }
 }
 
-/** How far this machine's clock is ahead of known others. `serve` also compares the services' clocks and raises an alarm. */
+/**
+ * @returns how far this machine's clock is ahead of other clocks, and what waits because of that.
+ * `serve` also compares the services' clocks and raises an alarm.
+ */
 async function clockStatus(db: Db, config: StatusConfig): Promise<Status['clocks']> {
   const judged = await compareClocks(db.readNoWait)
   const retention = (await retentionProblems(db.readNoWait, db.clock.now())).filter(({ name }) => name === 'retention_waits')
@@ -209,7 +215,7 @@ async function clockStatus(db: Db, config: StatusConfig): Promise<Status['clocks
   return { apart: judged.apart.map(({ clock, aheadMs }) => ({ clock, ahead_ms: Math.round(aheadMs) })), waits }
 }
 
-/** Notes for operators that don't need action, one sentence each. */
+/** @returns notes for operators, one sentence each. The notes are not issues. */
 export function notesOf({ accounts, destinations, replication }: Pick<Status, 'accounts' | 'destinations' | 'replication'>): string[] {
   return [...replicationWarnings(replication), ...accounts.flatMap(accountNotes), ...destinations.flatMap(destinationNotes)]
 }

@@ -10,10 +10,10 @@ import { runUpkeep } from '../../store/upkeep/upkeep.ts'
 import { pluralize } from '../output/text.ts'
 
 const TASK = 'sums'
-/** Start delay that lets other work run first. */
+/** Delay in ms after the start, so that other work runs first. */
 const AFTER_START_MS = 1_000
 const MINUTE_MS = 60_000
-/** Counting uses at most 1/`SHARE` of the time. */
+/** Counting takes at most 1/`SHARE` of the time. */
 const SHARE = 20
 const LEASE_MS = 60_000
 
@@ -22,8 +22,8 @@ export interface SumKeeperOptions extends Pick<ServiceParts, 'db' | 'clock' | 'l
 }
 
 /**
- * Counts the mirror's totals once a minute, so that requests don't have to, unless the mirror is small. One process counts, less often if
- * counting takes longer than 3 s.
+ * Counts the totals of the mirror once a minute, so that requests for a large mirror can use stored totals.
+ * One process counts. If counting takes longer than 3 s, that process counts less often.
  */
 export class SumKeeper implements Service {
   readonly name = 'sums'
@@ -35,7 +35,7 @@ export class SumKeeper implements Service {
 
   async run(signal: AbortSignal): Promise<void> {
     const { clock, db, database, log } = this.#o
-    // On SQLite, counting uses its own thread and doesn't block.
+    // On SQLite, this reader has its own thread, so counting does not block other work.
     const reader = openReportReader(db, database)
     try {
       await repeat(clock, signal, AFTER_START_MS, async () => {
@@ -50,7 +50,7 @@ export class SumKeeper implements Service {
     }
   }
 
-  /** Counts and stores the totals, once per minute and in one process. */
+  /** Counts and stores the totals, at most once per minute, and in one process. */
   async count(reader: Pick<Db, 'read'>): Promise<'ran' | 'done' | 'held' | 'stopped'> {
     const { clock, db } = this.#o
     const turn = { slot: timeFromMs(Math.floor(clock.now() / MINUTE_MS) * MINUTE_MS), settings: '' }

@@ -6,15 +6,16 @@ import { ConflictError } from '../output/refusals.ts'
 
 export interface SummedUp {
   readonly of: (account: string) => AccountTotals
-  /** undefined: counted now; null: unknown. */
+  /** The stored totals. undefined: the totals were counted now. null: no totals are known. */
   readonly kept: CachedTotals | undefined | null
-  /** null: counted now. */
+  /** Time of the stored totals; null if they were counted now. */
   readonly countedAt: TimeText | null
 }
 
 /**
- * Totals of accounts. Counted now for the terminal and small mirrors. Otherwise the last stored totals, so that many people can view a
- * large mirror. @throws ConflictError if none are stored yet.
+ * @returns totals of accounts. At the terminal, and for a small mirror, they are counted now.
+ * Otherwise the last stored totals are returned, so that many people can view a large mirror.
+ * @throws ConflictError if no totals are stored yet.
  */
 export async function summedUp(q: Query, accounts: readonly string[], isTerminal: boolean): Promise<SummedUp> {
   if (isTerminal || (await isSmallMirror(q))) {
@@ -36,7 +37,10 @@ export async function lastSums(q: Query): Promise<SummedUp> {
   return kept === null ? nothingCounted : { of: (account) => kept.sums[account] ?? noTotals, kept, countedAt: kept.countedAt }
 }
 
-/** Counts of submissions for `judgeNow`: undefined for a small mirror, which is counted later; null if none are stored yet. */
+/**
+ * @returns the stored counts of submissions for `judgeNow`; null if none are stored yet.
+ * Returns undefined for a small mirror, which `judgeNow` counts itself.
+ */
 export async function sumsForVerdict(q: Query): Promise<CachedTotals | null | undefined> {
   return (await isSmallMirror(q)) ? undefined : await cachedTotals(q)
 }

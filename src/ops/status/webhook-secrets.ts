@@ -6,7 +6,10 @@ import { secretTag } from '../../upstream/webhook/signature.ts'
 import { time } from '../output/schema.ts'
 import { when } from '../output/text.ts'
 
-/** Configured webhook secrets. A delivery signed by two secrets counts for the first. Times are accurate to about 10 s. */
+/**
+ * Configured webhook secrets of an account. A delivery that two secrets signed counts for the first.
+ * Times are accurate to about 10 s.
+ */
 export const webhookSecrets = z
   .array(z.object({ position: z.int(), last_verified_at: time.nullable() }))
   .readonly()
@@ -14,7 +17,10 @@ export const webhookSecrets = z
 
 type SecretStates = z.output<typeof webhookSecrets>
 
-/** Secrets of each configured account. An old secret without recent use can be removed (trap 37). */
+/**
+ * @returns the secrets of each configured account, by account name.
+ * An old secret without recent use can be removed (trap 37).
+ */
 export async function secretStates(
   q: Query,
   accounts: readonly Pick<AccountConfig, 'name' | 'webhookSecrets'>[],
@@ -31,7 +37,7 @@ export async function secretStates(
   )
 }
 
-/** @returns `1: 3 min ago, 2: never`. */
+/** @returns when each secret was last used, such as `1: 3 min ago, 2: never`. */
 export function secretsText(states: SecretStates, nowMs: number): string {
   return states.map(({ position, last_verified_at: at }) => `${position}: ${at === null ? 'never' : when(at, nowMs)}`).join(', ')
 }

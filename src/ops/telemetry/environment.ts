@@ -5,7 +5,7 @@ export interface Signals {
   readonly metrics: boolean
 }
 
-/** Signals that the environment enables: with an endpoint and not turned off. */
+/** @returns the signals that the environment enables. A signal needs an endpoint, and must not be turned off. */
 export function signalsIn(env: Environment): Signals {
   const isOn = (signal: 'TRACES' | 'METRICS') =>
     env['OTEL_SDK_DISABLED']?.toLowerCase() !== 'true' &&
@@ -14,7 +14,7 @@ export function signalsIn(env: Environment): Signals {
   return { traces: isOn('TRACES'), metrics: isOn('METRICS') }
 }
 
-/** An OpenTelemetry variable's number; undefined if unset or invalid. */
+/** @returns the number in a variable; undefined if the variable is unset or invalid. */
 export function numberIn(env: Environment, name: string): number | undefined {
   const text = env[name]?.trim()
   const number = Number(text)

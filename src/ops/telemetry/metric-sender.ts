@@ -8,7 +8,10 @@ import { type Environment, numberIn } from './environment.ts'
 
 const INTERVAL_MS = 60_000
 
-/** Sends each stage's metrics under the names that `/metrics` uses. Omits values that `/metrics` reads from the database. */
+/**
+ * Sends the metrics of the stages, under the same names as in `/metrics`.
+ * Omits gauges that `/metrics` reads from the database.
+ */
 export class MetricSender {
   readonly #provider: MeterProvider
   readonly #meter: Meter

@@ -7,18 +7,18 @@ import { secretForms } from '../../base/secret.ts'
 import { parsedJson } from '../../model/json.ts'
 import type { Environment } from './environment.ts'
 
-/** Used to report export problems. */
+/** What `logProblems` needs. */
 export interface ProblemParts {
   readonly log: Log
   readonly clock: Pick<Clock, 'steady'>
-  /** Secrets that the log masks. */
+  /** Secrets that the log masks. The values of the collector's headers are added. */
   readonly secrets: Pick<KnownSecrets, 'add'>
 }
 
-/** A shorter value would be masked inside unrelated words. */
+/** Minimum characters of a masked secret. A shorter one would also be masked inside unrelated words. */
 const SHORTEST = 8
 
-/** Logs OpenTelemetry warnings, such as data rejected by a collector, at most once a minute. */
+/** Logs warnings of OpenTelemetry at most once a minute, for example if a collector rejects data. */
 export function logProblems(env: Environment, { log, clock, secrets }: ProblemParts): void {
   secrets.add(headerSecrets(env), [])
   const warnings = new OnceAMinute(clock, (text) => log.warn(text))
@@ -29,7 +29,7 @@ export function logProblems(env: Environment, { log, clock, secrets }: ProblemPa
   diag.setLogger(logger, { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true })
 }
 
-/** @returns the collector's header values, in each form that a text may contain. */
+/** @returns the values of the collector's headers, in every form that a log line may contain. */
 function headerSecrets(env: Environment): string[] {
   const lists = ['', 'TRACES_', 'METRICS_'].map((signal) => env[`OTEL_EXPORTER_OTLP_${signal}HEADERS`] ?? '')
   const values = lists.flatMap((list) => list.split(',')).map((pair) => pair.slice(pair.indexOf('=') + 1).trim())
@@ -45,7 +45,9 @@ function decoded(value: string): string {
   }
 }
 
-/** Finds the message: errors are JSON with all properties, even a body. */
+/**
+ * @returns the message of a problem. OpenTelemetry passes errors as JSON with all properties, which may include a body.
+ */
 function textOf(part: unknown): string {
   if (typeof part !== 'string') return messageOf(part)
   const error = parsedJson(part)

@@ -17,13 +17,14 @@ const KINDS = { delivery: SpanKind.SERVER, apply: SpanKind.INTERNAL, push: SpanK
 const PARENTS = { delivery: null, apply: 'delivery', push: 'apply' } as const
 
 /**
- * Sends the steps of deliveries as spans. Ids of the trace and its first two spans are hashes of account and delivery id. So processes
- * don't exchange ids.
+ * Sends the steps of deliveries as spans.
+ * The ids of a trace and of its first two spans are hashes of account and delivery id.
+ * Processes therefore don't need to exchange ids.
  */
 export class SpanSender {
   readonly #provider: TracerProvider
   readonly #tracer: Tracer
-  /** Ids of the next span. */
+  /** Ids that the next span gets. */
   #next = { traceId: '', spanId: '' }
 
   constructor(resource: Resource, env: Environment) {
@@ -55,7 +56,7 @@ export class SpanSender {
   }
 }
 
-/** Trace id of a delivery: 16 bytes in hexadecimal digits. */
+/** @returns the trace id of a delivery: 16 bytes as hexadecimal digits. */
 function traceIdOf({ account, deliveryId }: DeliveryName): string {
   return hash('sha256', JSON.stringify([account, deliveryId])).slice(0, 32)
 }
@@ -68,7 +69,10 @@ function contextOf(name: TracedStep['name'], of: DeliveryName): SpanContext {
   return { traceId: traceIdOf(of), spanId: spanIdOf(name, of), traceFlags: TraceFlags.SAMPLED, isRemote: true }
 }
 
-/** The sampler of OTEL_TRACES_SAMPLER. Traces have no parent outside the program, so `parentbased_` makes no difference. */
+/**
+ * @returns the sampler that OTEL_TRACES_SAMPLER selects.
+ * The prefix `parentbased_` makes no difference, because traces have no parent outside the program.
+ */
 function samplerOf(env: Environment): Sampler {
   const name = env['OTEL_TRACES_SAMPLER']?.replace('parentbased_', '')
   if (name === 'always_off') return new AlwaysOffSampler()

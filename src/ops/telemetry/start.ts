@@ -9,15 +9,15 @@ import { SpanSender } from './span-sender.ts'
 
 /** Sends traces and metrics to a collector. */
 export interface Telemetry {
-  /** @returns an observer that reports to both the collector and `observer`. */
+  /** @returns an observer that reports to `observer` and to the collector. */
   besides(observer: Observer): Observer
-  /** Flushes data. Never rejects. */
+  /** Sends the remaining data. Never rejects. */
   close(): Promise<void>
 }
 
 /** Starts sending signals. The exporters read endpoints, headers and limits from the environment. */
 export function startTelemetry(signals: Signals, env: Environment, version: string, parts: ProblemParts): Telemetry {
-  // Do this first: creating the exporters reports problems of the environment.
+  // Do this first, because creating the exporters already reports problems of the environment.
   logProblems(env, parts)
   const resource = resourceOf(version)
   const spans = signals.traces ? new SpanSender(resource, env) : null
@@ -34,7 +34,10 @@ export function startTelemetry(signals: Signals, env: Environment, version: stri
   }
 }
 
-/** Each process is an instance with its own series. OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES take precedence. */
+/**
+ * @returns the attributes of this process. Each process has its own instance id, so that series are not mixed.
+ * OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES take precedence.
+ */
 function resourceOf(version: string): Resource {
   const own = resourceFromAttributes({
     'service.name': 'submission-mirror',

@@ -3,8 +3,10 @@ import type { ProblemParts } from './problems.ts'
 import type { Telemetry } from './start.ts'
 
 /**
- * Sends signals to the collector in the environment. @param version the program's. @param parts for reporting problems.
- * @returns null without a collector; no sending code is loaded then.
+ * Starts sending signals to the collector that the environment names.
+ * @param version version of the program.
+ * @param parts parts for reporting problems.
+ * @returns null if the environment names no collector. The code for sending is not imported then.
  */
 export async function openTelemetry(env: Environment, version: string, parts: ProblemParts): Promise<Telemetry | null> {
   const signals = signalsIn(env)

@@ -11,22 +11,23 @@ import { type VerifyParts, verifyDestination } from './verify-destination.ts'
 
 export interface ScheduledVerificationOptions extends Omit<VerifyParts, 'signal'> {
   readonly destination: HttpDestination
-  /** Changes per run; null: all. */
+  /** Number of changes to verify per run; null for all. */
   readonly sample: number | null
   readonly schedule: CronSchedule
 }
 
-/** Start delay that lets other work run first. */
+/** Delay in ms after the start, so that other work runs first. */
 const AFTER_START_MS = 5_000
 const LOOK_MS = 15_000
-/** Retry delay. Failures need a person or time. */
+/** Delay in ms before a retry. After a failure, a person must usually act first. */
 const RETRY_MS = 900_000
-/** Renewed after every few answers. */
+/** Renewed whenever answers are stored. */
 const LEASE_MS = 120_000
 
 /**
- * Verifies a destination on schedule, in one process. If that process dies, another continues after the stored answers; a sample starts
- * over. A missed run starts soon after the next start.
+ * Verifies a destination on schedule, in one process.
+ * If that process dies, another one continues after the last stored answer. A random sample starts from the beginning.
+ * If a time was missed, the run starts soon after the program.
  */
 export class ScheduledVerification implements Service {
   readonly name: string
@@ -41,7 +42,7 @@ export class ScheduledVerification implements Service {
     await repeat(this.#o.clock, signal, AFTER_START_MS, async () => ((await this.runIfDue(signal)) === 'failed' ? RETRY_MS : LOOK_MS))
   }
 
-  /** Runs a due verification, unless it is done or another process runs it. */
+  /** Runs the due verification. Does nothing if it is done, or if another process runs it. */
   async runIfDue(signal: AbortSignal): Promise<'done' | 'ran' | 'held' | 'stopped' | 'failed'> {
     const { db, clock, log, schedule, sample, destination } = this.#o
     const turn = { slot: lastSlot(schedule, clock.now()), settings: `${schedule.cron} ${sample ?? 'all'}` }
@@ -56,7 +57,7 @@ export class ScheduledVerification implements Service {
       })
     } catch (error) {
       if (signal.aborted) return 'stopped'
-      // Slow answers outlived the lease. Another process continues.
+      // The lease expired during slow answers, and another process took over.
       if (error instanceof LeaseLostError) return 'held'
       const text = `the verification of destination ${destination.name} failed: ${messageOf(error)}`
       log.warn({ destination: destination.name, err: error }, text)
@@ -83,7 +84,7 @@ function taskOf(destination: string): string {
   return `verify ${destination}`
 }
 
-/** First reason for an undetermined change. */
+/** @returns the reason of the first change with an error, in parentheses; empty if there is none. */
 function whyOf({ changes }: VerificationReport): string {
   const failed = changes.find(({ error }) => error !== null)
   return failed === undefined || failed.error === null ? '' : ` (${shownOutcome(failed.error, failed.status)})`

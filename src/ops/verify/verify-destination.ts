@@ -11,11 +11,11 @@ import { Heartbeat } from '../status/heartbeat.ts'
 export interface VerifyParts extends ServiceParts {
   readonly config: Config
   readonly version: string
-  /** Aborts current work; stored answers remain. */
+  /** Aborts the verification. Stored answers remain. */
   readonly signal: AbortSignal
 }
 
-/** Why a kind can't be verified, or what to set. */
+/** For each kind, why it can't be verified, or what to set first. */
 const unverifiable: Readonly<Record<DestinationConfig['kind'], string>> = {
   webhook: 'webhooks cannot be queried',
   http: 'set check or lookup',
@@ -25,8 +25,10 @@ const unverifiable: Readonly<Record<DestinationConfig['kind'], string>> = {
 }
 
 /**
- * Verifies which delivered changes a destination has. Senders leave part of the destination's rate to this check.
- * @throws MismatchError if the destination can't be verified; NotFoundError if `serve` never used it; ConflictError while it is stopped.
+ * Verifies which delivered changes a destination has. Senders leave a part of the destination's rate to this check.
+ * @throws MismatchError if the destination can't be verified.
+ * @throws NotFoundError if `serve` never used the destination.
+ * @throws ConflictError if the destination is paused or suspended.
  */
 export async function verifyDestination(
   parts: VerifyParts,
@@ -51,14 +53,14 @@ export async function verifyDestination(
   })
 }
 
-/** Registers this verification as a user of the destination's rate while `work` runs. */
+/** Registers this verification while `work` runs. It then gets its share of the destination's rate. */
 async function sharingRates<T>({ db, log, version }: VerifyParts, gate: DestinationGate, work: () => Promise<T>): Promise<T> {
   const done = new AbortController()
   const entry = { id: `${db.processId}-${randomUUID().slice(0, 8)}`, role: 'verify', version } as const
   const heartbeat = new Heartbeat(db, log, entry, ({ pushing }) => gate.shareAmong(pushing), { looksOnly: true })
   await heartbeat.beat()
   const beating = heartbeat.run(done.signal)
-  // Awaited below. Until then, a rejection would be unhandled.
+  // Awaited below. Without this handler, an earlier rejection would end the process.
   beating.catch(() => undefined)
   try {
     return await work()

@@ -12,23 +12,29 @@ import type { Steps } from './steps.ts'
 
 const GUID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i
 const NUMBER = /^[1-9]\d{0,8}$/
-/** AMS360 doesn't publish its limit. */
+/** Limit of a note, in characters. AMS360 doesn't publish its limit. */
 const NOTE_LENGTH = 30_000
 
 /**
- * AMS360 (Vertafore) over its SOAP interface WSAPI v3. Each change becomes a note of the mapped customer (CustomerId, a GUID, or customer
- * number). Written from copies of Vertafore's reference and WSDL; never run against a live system. `Login` takes AgencyNo, LoginId,
- * Password and EmployeeCode; every other call has the ticket in the header WSAPISession. A note always gets a new id, so deliveries aren't
- * idempotent. Notes can't be listed, so a person must search for unknown outcomes by our id. config/systems/ams360.md lists what could not
- * be verified.
+ * Delivers changes to AMS360 (Vertafore) over its SOAP interface WSAPI v3. Each change becomes a note of the mapped
+ * customer. The mapping has a CustomerId (a GUID) or a customer number.
+ * Written from copies of Vertafore's reference and WSDL; never run against a live system. config/systems/ams360.md
+ * lists what couldn't be verified.
+ * `Login` takes AgencyNo, LoginId, Password, and EmployeeCode. Every other call has the ticket in the header
+ * WSAPISession.
+ * A note always gets a new id, so a repeated delivery adds a second note. Notes can't be listed. If an outcome is
+ * unknown, a person must search for our id.
  */
 export class Ams360 {
   readonly #o: Ams360Destination
   readonly #namespace: string
-  /** A sign-in has a separate timeout, because the caller may have little time left. */
+  /**
+   * Session tickets. A sign-in has its own timeout, because the delivery that needs the ticket may have little time
+   * left.
+   */
   readonly #tickets = new TokenHolder<FetchedToken, Steps>((steps) => this.#signInCounted(steps.independent()))
   readonly #refusals = new LoginRefusals()
-  /** Ids by customer number. They never change. */
+  /** CustomerIds by customer number or CustomerId. They never change. */
   readonly #customers = new Map<string, string>()
 
   constructor(destination: Ams360Destination) {
@@ -36,26 +42,36 @@ export class Ams360 {
     this.#namespace = destination.namespace
   }
 
-  /** @throws StepFailure with the outcome; PermanentError if a retry can't help. */
+  /**
+   * Adds the note for a change.
+   * @throws StepFailure with the outcome of the delivery.
+   * @throws PermanentError if a retry can't help.
+   */
   async deliver(item: PushItem, steps: Steps): Promise<Outcome> {
     const { client = '', policy = null } = item.mapping ?? {}
     const customer = GUID.test(client) ? client : await this.#customerId(client, steps)
     if (customer === null) throw new PermanentError(`the submission is mapped to ${JSON.stringify(client)}, which is no customer of AMS360`)
     if (policy !== null && !GUID.test(policy)) throw new PermanentError('the policy of the mapping must be a PolicyId of AMS360 (a GUID)')
-    // In WSDL order: .NET ignores elements that are out of order.
+    // The elements must have the order of the WSDL. .NET ignores elements that are out of order.
     const note = { 'd:CustomerId': customer, 'd:NoteText': noteText(item, NOTE_LENGTH), 'd:NoteDate': dayOf(item), 'd:PolicyId': policy }
     const reply = await this.#call('CustomerNoteInsert', { 'd:CustomerNote': note }, steps, 'submit')
     return taken(reply.status, remoteIdOf(reply.text('NoteId')), null)
   }
 
-  /** Finds the customer by number or id, never by name. @returns null if none matches. */
+  /**
+   * Finds the customer by number or id, never by name.
+   * @returns null if no customer matches.
+   */
   async findMapping(item: PushItem, steps: Steps): Promise<Mapping | null> {
     const value = item.submission?.[this.#o.customerField ?? ''] ?? ''
     const id = await this.#customerId(String(value), steps)
     return id === null ? null : { client: id, policy: null, fields: {} }
   }
 
-  /** Signs in. @returns a sentence about the login. */
+  /**
+   * Signs in to check the credentials.
+   * @returns a sentence about the login.
+   */
   async probe(steps: Steps): Promise<string> {
     await this.#signIn(steps)
     return `agency ${this.#o.agency} lets user ${this.#o.user} in`
@@ -68,20 +84,22 @@ export class Ams360 {
     const reply = await this.#call(operation, { [`d:${name}`]: client }, steps, 'query')
     const [id = null, ...others] = new Set(reply.texts('CustomerId'))
     if (others.length > 0) throw new PermanentError(`AMS360 knows several customers by ${client}; map the submission by the CustomerId`)
-    // Only a customer with exactly this number or id matches.
+    // Accepts only a customer with exactly this number or id.
     if (id === null || !GUID.test(id) || reply.text(name)?.toLowerCase() !== client.toLowerCase()) return null
     if (this.#customers.size >= 1_000) this.#customers.clear()
     this.#customers.set(client, id)
     return id
   }
 
-  /** If the ticket is rejected, AMS360 did nothing, so the call is repeated once with a new ticket. */
+  /**
+   * Calls an operation. If AMS360 rejects the ticket, it did nothing. The call is then repeated once with a new ticket.
+   */
   async #call(operation: string, request: Json, steps: Steps, way: 'query' | 'submit'): Promise<SoapReply> {
     for (let renewed = false; ; renewed = true) {
       const { token: ticket } = this.#tickets.usable ?? (await steps.wait(this.#tickets.get(steps)))
       const header = { WSAPISession: { '@xmlns': this.#namespace, Ticket: ticket } }
       const reply = await callSoap(steps, way, this.#soap(operation, request, header))
-      // For a query, a business fault means that the record does not exist.
+      // For a query, a business fault means that the record doesn't exist.
       if (!reply.isFault || (way === 'query' && reply.has('WSAPIBusinessFault'))) return reply
       if (renewed || !reply.has('WSAPISecurityFault')) {
         const failure = faulty(operation, reply, ticket)
@@ -124,7 +142,10 @@ export class Ams360 {
   }
 }
 
-/** A business fault is about the request; a security fault with a new ticket is about the user's rights; any other outcome is unknown. */
+/**
+ * @returns the outcome of a failed call. A business fault means that the request is wrong. A security fault with a new
+ * ticket means that the user lacks rights. For any other answer, the outcome is unknown.
+ */
 function faulty(operation: string, reply: SoapReply, ticket: string | null): StepFailure['failure'] {
   const error = `AMS360 answered ${operation} with ${reply.isFault ? `a fault (${reasonIn(reply, ticket)})` : 'nothing that was asked for'}`
   if (reply.has('WSAPISecurityFault')) return { type: 'suspend', retry: 'soon', status: reply.status, error }
@@ -132,7 +153,10 @@ function faulty(operation: string, reply: SoapReply, ticket: string | null): Ste
   return { type: 'failed', permanent: true, alive: true, status: reply.status, error, retryAfterMs: null }
 }
 
-/** A fault may repeat the request. The ticket is masked here: it can look like an id, so nothing else masks it. */
+/**
+ * @returns the reason of a fault. A fault may repeat the request, with the ticket. The ticket is masked here, because
+ * `withoutSecretWords` keeps words that look like an id.
+ */
 function reasonIn(reply: SoapReply, ticket: string | null): string {
   const reason = reply.text('Message') ?? reply.text('faultstring') ?? 'no reason is given'
   return withoutSecretWords(withoutSecrets(reason, [ticket ?? ''], '[…]')).slice(0, 300)
@@ -141,8 +165,8 @@ function reasonIn(reply: SoapReply, ticket: string | null): string {
 const LEFT_OUT = new Set(['account', 'submission_id'])
 
 /**
- * Describes a change as plain text, for note fields. Every attempt yields the same text. The last line has our id. @param maxLength
- * excludes the last line; longer text is cut and marked.
+ * Describes a change as plain text, for a note. Every attempt makes the same text. The last line has our id.
+ * @param maxLength limit in characters, without the last line. A longer text is cut and marked.
  */
 export function noteText(item: PushItem, maxLength: number): string {
   const { submissionId, entity, operation, direction, after, messageId, leftFilter } = item
@@ -156,7 +180,7 @@ export function noteText(item: PushItem, maxLength: number): string {
   return `${text.length > maxLength ? `${whole(text.slice(0, maxLength))}… (cut)` : text}\nsubmission-mirror ${messageId}`
 }
 
-/** @returns midnight (UTC) on the day of the change or event, for notes that only have a date. */
+/** @returns midnight (UTC) on the day of the change or event. AMS360 notes have a date but no time. */
 export function dayOf({ after, changedAt }: PushItem): string {
   return `${String(after?.['occurred_at'] ?? changedAt).slice(0, 10)}T00:00:00`
 }
@@ -167,7 +191,7 @@ function recordOf({ operation, entityId, submissionId }: PushItem): string {
   return steps.length === 0 ? '' : ` of ${steps.join(' ')}`
 }
 
-/** Removes a trailing half of a character. */
+/** Removes half a character (a lone surrogate) at the end of a cut text. */
 function whole(text: string): string {
   return text.replace(/[\ud800-\udbff]$/, '').toWellFormed()
 }

@@ -6,17 +6,17 @@ import type { StepRequest, Steps } from './steps.ts'
 const ENVELOPE = 'http://schemas.xmlsoap.org/soap/envelope/'
 const ENTITIES: Readonly<Record<string, string>> = { lt: '<', gt: '>', amp: '&', quot: '"', apos: "'" }
 
-/** One call of SOAP 1.1, document style. */
+/** One call of SOAP 1.1, in document style. */
 export interface SoapCall {
   readonly url: string
   readonly action: string
-  /** Elements of the envelope's header, for `xmlText`. */
+  /** Elements of the envelope's header, as input for `xmlText`. */
   readonly header: Json
   /** The single element of the envelope's body. */
   readonly body: Json
 }
 
-/** The envelope of an answer. Element names match with any prefix. */
+/** The envelope of an answer. An element name matches with any namespace prefix. */
 export interface SoapReply {
   readonly status: number
   readonly isFault: boolean
@@ -26,12 +26,17 @@ export interface SoapReply {
   texts(element: string): readonly string[]
 }
 
-/** @returns the envelope of the answer, which may be a fault. @throws StepFailure if there is no answer or no complete envelope. */
+/**
+ * Sends a call.
+ * @returns the envelope of the answer, which may be a fault.
+ * @throws StepFailure if no answer or no complete envelope arrives.
+ */
 export async function callSoap(steps: Steps, way: 'query' | 'submit', call: SoapCall): Promise<SoapReply> {
   const answer = await steps[way](requestOf(call))
   const reply = replyOf(answer)
   if (reply !== null) return reply
-  // The service reports faults in an envelope. With these statuses, other answers may be from a proxy: the outcome is unclear.
+  // The service sends an envelope with 2xx and 500. Without an envelope, the answer may be from a proxy, so the outcome
+  // is unclear.
   const isUnclear = isSuccess(answer.status) || answer.status === 500
   const lack = answer.cut === null ? 'with no SOAP envelope' : `its answer ${answer.cut.text}`
   const failure: Failure = isUnclear ? unclear(answer, `it ${answered(answer)}, but ${lack}`) : refused(answer)
@@ -59,7 +64,7 @@ function opening(element: string): RegExp {
   return new RegExp(`<(?:[\\w.-]+:)?${element}(?:\\s[^<>]*)?/?>`)
 }
 
-/** Reads text only, without CDATA, comments or inner elements. */
+/** Reads elements that contain only text. Skips elements with CDATA, comments, or inner elements. */
 function textsOf(body: string, element: string): string[] {
   const found = body.matchAll(new RegExp(`<(?:[\\w.-]+:)?${element}(?:\\s(?:[^<>]*[^<>/])?)?>([^<]*)</`, 'g'))
   return Array.from(found, ([, text = '']) => text.replace(/&(?:#(\d{1,7})|#x([\da-fA-F]{1,6})|(\w+));/g, decoded).trim())

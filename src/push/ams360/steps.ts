@@ -8,8 +8,8 @@ import { LEAST_SHARE, type OutgoingRequest, type Transport } from '../transport/
 export type StepRequest = Omit<OutgoingRequest, 'timeoutMs'>
 
 /**
- * The requests of one delivery, which share the destination's timeout. `query` and `submit` return any answer, and throw StepFailure if
- * none arrives.
+ * The requests of one delivery. They share the destination's timeout. `query` and `submit` return any answer. They
+ * throw StepFailure if no answer arrives.
  */
 export class Steps {
   readonly clock: Clock
@@ -33,17 +33,20 @@ export class Steps {
 
   /** Sends the request that delivers the change. If no answer arrives, the outcome is unknown. */
   async submit(request: StepRequest): Promise<Answer> {
-    // Too late. The next attempt reuses the ticket and id.
+    // Too little time is left. The next attempt reuses the ticket and the customer id.
     if (this.#leftMs < this.#allMs * LEAST_SHARE) throw this.#late
     return await this.#send(request, (failure) => failure)
   }
 
-  /** @returns steps with a separate timeout and signal, for shared work such as a login. */
+  /** @returns steps with their own timeout and signal, for work that deliveries share, such as a login. */
   independent(): Steps {
     return new Steps(this.#transport, this.clock, this.#allMs, new AbortController().signal)
   }
 
-  /** Waits for shared work within this delivery's timeout. @throws StepFailure on timeout; the work continues. */
+  /**
+   * Waits for shared work, at most until this delivery's timeout.
+   * @throws StepFailure on timeout. The work continues.
+   */
   async wait<T>(work: Promise<T>): Promise<T> {
     const over = limitedTo(Math.max(0, Math.ceil(this.#leftMs)), this.#signal)
     try {

@@ -4,7 +4,7 @@ import type { Json } from '../../model/json.ts'
 import { jsonTypes } from '../../model/json-types.ts'
 import { TEST_TYPE } from './delivery.ts'
 
-/** JSON Schema draft 7, as AsyncAPI requires. */
+/** A JSON Schema (draft 7, as AsyncAPI requires). */
 type Schema = { readonly [keyword: string]: Json }
 
 /** Returns a reference to another schema of the document. */
@@ -14,7 +14,7 @@ const DRAFT = 'http://json-schema.org/draft-07/schema#'
 const CAUSES = ['webhook', 'poll', 'backfill', 'reconcile', 'command', 'snapshot']
 const TIME = { type: 'string', format: 'date-time' }
 
-/** The JSON Schema of webhooks about one table's changes, as a separate document. */
+/** @returns the JSON Schema of webhooks about one table's changes, as a complete document. */
 export function tableSchema(entity: Entity): Schema {
   const ref = (name: string) => ({ $ref: `#/definitions/${name}` })
   return {
@@ -26,7 +26,10 @@ export function tableSchema(entity: Entity): Schema {
   }
 }
 
-/** The AsyncAPI 3 document of a destination of kind `webhook`; kind `queue` has the same bodies. @param version of the program. */
+/**
+ * @returns the AsyncAPI 3 document of a destination of kind `webhook`. Kind `queue` sends the same bodies.
+ * @param version version of the program.
+ */
 export function asyncApi(version: string): Schema {
   const messages = allMessages()
   const names = Object.keys(messages).map((name): [string, Json] => [name, { $ref: `#/components/messages/${name}` }])
@@ -116,7 +119,7 @@ const TEST: Schema = {
   },
 }
 
-/** Operations on rows of a table. Tables without `gone_at` have no `gone`. */
+/** @returns the operations on rows of a table. A table without `gone_at` has no `gone`. */
 function operationsOn(entity: Entity): string[] {
   return ['insert', 'update', ...('gone_at' in entity.fields ? ['gone'] : []), 'purged']
 }
@@ -125,7 +128,10 @@ function columnsName({ table }: Pick<Entity, 'table'>): string {
   return `${table}.columns`
 }
 
-/** The columns of a table's changes. None is required, because personal columns need an opt-in. */
+/**
+ * @returns the schema of a table's columns. No column is required, because a destination must opt in to personal
+ * columns.
+ */
 function columnsSchema(entity: Entity): Schema {
   const columns = columnsWhere(entity, isInChangeLog).map((column) => [column, columnSchema(entity, column)])
   return { type: 'object', description: entity.holds, properties: Object.fromEntries(columns) as Schema }
@@ -138,7 +144,7 @@ function columnSchema({ fields, key }: Entity, column: string): Schema {
   return { description: `${meaning}${cents ? ', in cents' : ''}`, ...nullable, ...form }
 }
 
-/** The body of a webhook or queue message about one change. */
+/** @returns the schema of a webhook or queue message about one change. */
 function changeSchema(entity: Entity, operation: string, ref: Ref): Schema {
   const properties = {
     type: { const: `${entity.table}.${operation}` },

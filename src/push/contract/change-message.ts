@@ -1,8 +1,8 @@
 import type { PushItem } from './delivery.ts'
 
 /**
- * @returns a change as JSON: the body of a webhook or queue message. Every attempt yields the same text. Most of it is the stored JSON of
- * `after`.
+ * @returns a change as JSON, for the body of a webhook or queue message. Every attempt makes the same text. The stored
+ * JSON text of `after` is copied, because serializing a large row is slow.
  */
 export function changeMessage(item: PushItem): string {
   const { seq, account, entity, operation, cause, before, direction } = item
@@ -25,14 +25,15 @@ export function changeMessage(item: PushItem): string {
   return `${opened(message)},"data":${opened(data)},"after":${after}}${brokerage}${snapshot}${left}}`
 }
 
-/** The JSON of an object without its closing brace, so that members can be added. */
+/** @returns the JSON of an object without the closing brace. The caller appends members. */
 function opened(json: string): string {
   return json.slice(0, -1)
 }
 
 /**
- * The brokerage's view of a message's direction, and whether the brokerage wrote it. The service's `inbound` is our `sent` (trap 73);
- * unknown values give null. @param service `thread_messages.direction`; null if the record is no message.
+ * @returns a message's direction as the brokerage sees it, and whether the brokerage wrote the message. The service's
+ * `inbound` is our `sent` (trap 73). An unknown direction becomes null.
+ * @param service `thread_messages.direction`; null if the record isn't a message.
  */
 export function directionOf(service: string | null): Pick<PushItem, 'direction' | 'echo'> {
   if (service === 'inbound') return { direction: 'sent', echo: true }

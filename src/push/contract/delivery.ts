@@ -12,35 +12,38 @@ import type { OpenDocument } from './documents.ts'
 export interface Mapping {
   readonly client: string
   readonly policy: string | null
-  /** Further values for templates. */
+  /** Further values that templates can use. */
   readonly fields: Readonly<Record<string, string>>
 }
 
-/** One change for one destination, without personal columns that the destination didn't opt in to. */
+/** One change for one destination. Personal columns are missing unless the destination opted in. */
 export interface PushItem extends QueuedChange {
   readonly outboxId: number
   readonly destination: string
   readonly snapshot: boolean
   readonly changedAt: TimeText
-  /** Old values of the changed columns; null on insert. */
+  /** Old values of the changed columns; null for an insert. */
   readonly before: Row | null
-  /** New values of the changed columns; all columns on insert. */
+  /** New values of the changed columns. For an insert, all columns. */
   readonly after: Row | null
-  /** `after` as JSON text; null if unknown or if columns were left out. */
+  /** `after` as JSON text. Null if unknown, or if columns were left out. */
   readonly afterText: string | null
-  /** Direction as the brokerage sees it; null for non-messages. */
+  /** Direction of a message as the brokerage sees it. Null if the record isn't a message. */
   readonly direction: 'sent' | 'received' | null
   /** Whether the brokerage wrote the message. */
   readonly echo: boolean
-  /** The submission's current row, without columns that must not be sent; null if no row exists or the kind doesn't need it. */
+  /**
+   * The submission's current row, without columns that must not be sent. Null if the submission has no row, or if the
+   * kind doesn't need the row.
+   */
   readonly submission: Row | null
   readonly mapping: Mapping | null
-  /** Whether this change made the record stop passing `filter`. */
+  /** Whether the record no longer passes the destination's `filter` because of this change. */
   readonly leftFilter: boolean
   /** The record's id at the target, if the target gave one. */
   readonly remoteId: string | null
   readonly attempts: number
-  /** Progress of earlier attempts; null if none. */
+  /** What earlier attempts achieved; null if nothing. */
   readonly progress: PushProgress | null
 }
 
@@ -48,11 +51,13 @@ export interface PushItem extends QueuedChange {
 export type Outcome =
   /** The target has the message. */
   | { readonly type: 'delivered'; readonly status: number | null; readonly remoteId: string | null; readonly detail: string | null }
-  /** The target has a document's record. The next attempt uploads the document. */
+  /** The target accepted the record of a document. The next attempt uploads the file. */
   | { readonly type: 'record_taken'; readonly status: number | null; readonly remoteId: string | null; readonly progress: RecordTaken }
   /**
-   * The target didn't accept the message. `permanent`: it would reject a repetition. `isFinal`: settings rule out retries. `alive`: whether
-   * it answered; null if a local reason prevented the request.
+   * The target didn't accept the message.
+   * - `permanent`: the target would reject the message again
+   * - `isFinal`: the settings forbid a retry
+   * - `alive`: whether the target answered; null if a local reason prevented the request
    */
   | {
       readonly type: 'failed'
@@ -61,12 +66,13 @@ export type Outcome =
       readonly alive: boolean | null
       readonly status: number | null
       readonly error: string
-      /** From `Retry-After`: a pause for all requests. */
+      /** From `Retry-After`, in ms. All requests must wait this long. */
       readonly retryAfterMs: number | null
     }
   /**
-   * The request was sent, but the target may or may not have accepted it. `status`: from an unclear answer. `progress`: where the next
-   * attempt continues.
+   * The request was sent, but the target may or may not have accepted the message.
+   * - `status`: status of an unclear answer
+   * - `progress`: where the next attempt continues
    */
   | {
       readonly type: 'unknown'
@@ -75,7 +81,10 @@ export type Outcome =
       readonly retryAfterMs?: number
       readonly progress?: FilesWritten
     }
-  /** The target asked for a pause. It didn't accept the message, and the attempt doesn't count. `isOwn`: only this message has to wait. */
+  /**
+   * The target asked for a pause and didn't accept the message. The attempt doesn't count. `isOwn`: only this message
+   * waits.
+   */
   | {
       readonly type: 'throttled'
       readonly status: number | null
@@ -83,28 +92,30 @@ export type Outcome =
       readonly retryAfterMs: number
       readonly isOwn?: true
     }
-  /** No time was left to send this item of a batch. */
+  /** No time was left to send this message of the batch. */
   | { readonly type: 'not_attempted' }
   /**
-   * The whole batch was rejected; no item was accepted. Smaller batches show which item is at fault, so the attempt doesn't count.
-   * `status`: null if no request was sent.
+   * The target rejected the whole batch and accepted no message. The messages are sent again in smaller batches, to
+   * find the bad message. The attempt doesn't count. `status` is null if no request was sent.
    */
   | { readonly type: 'split'; readonly status: number | null; readonly error: string }
   /** The submission has no known client in the AMS. */
   | { readonly type: 'unmapped'; readonly error: string }
-  /** The endpoint rejects all messages. It didn't accept this message, and the attempt doesn't count. */
+  /** The endpoint rejects all messages, so the destination is suspended. The attempt doesn't count. */
   | {
       readonly type: 'suspend'
       readonly retry: SuspensionRetry
       readonly status: number | null
       readonly error: string
-      /** Shortest wait that the target requested. */
+      /** Shortest wait that the target requested, in ms. */
       readonly retryAfterMs?: number | null
     }
 
 /**
- * When a suspended destination is retried. `soon`: with a growing delay. `slowly`: attempts could lock the account. `manually`: after an
- * operator resumes it, because the endpoint is gone (410).
+ * When a suspended destination is retried.
+ * - `soon`: with a growing delay
+ * - `slowly`: rarely, because attempts could lock the account
+ * - `manually`: only when an operator resumes the destination, because the endpoint is gone (410)
  */
 type SuspensionRetry = 'soon' | 'slowly' | 'manually'
 
@@ -114,14 +125,14 @@ export type Presence =
   | { readonly type: 'has' | 'lacks' | 'differs' }
   | { readonly type: 'undetermined'; readonly outcome: Extract<Outcome, { readonly error: string }> }
 
-/** Consecutive attempts without a useful answer that open the circuit. */
+/** After this many attempts in a row without a useful answer, the circuit opens. */
 export const FAILURES_TO_OPEN = 5
 
 /** Type of the webhook that a probe sends. Receivers ignore unknown types. */
 export const TEST_TYPE = 'submission-mirror.test'
 
 export interface ProbeResult {
-  /** null if no harmless request exists. */
+  /** null if the kind has no harmless request to send. */
   readonly ok: boolean | null
   /** One sentence: what works, or what is wrong and how to fix it. */
   readonly text: string
@@ -136,43 +147,55 @@ export interface BuiltRequest {
 }
 
 export interface PreviewedRequest extends BuiltRequest {
-  /** The request that uploads the document. */
+  /** The second request, which uploads the document. */
   readonly upload?: BuiltRequest
 }
 
 export type Batching =
   | { readonly type: 'one' }
-  /** Up to `maxItems` of any streams together. Each stream stays in order. */
+  /** Sends up to `maxItems` messages of any streams together. Each stream stays in order. */
   | {
       readonly type: 'many'
       readonly maxItems: number
-      /** How long to wait for more items. */
+      /** How long to wait for more messages, in ms. */
       readonly gatherMs: number
       /**
-       * Set if items are answered one by one. A batch contains only items of one group, and at most one per stream. Otherwise the target
-       * could accept a submission's second change before its first.
+       * Set if the target answers each message separately. A batch then contains only messages of one group, and at
+       * most one message per stream. Otherwise, the target could accept a submission's second change but not its first.
        */
       readonly groupOf?: (item: PushItem) => string
     }
 
-/** One way to deliver. It never retries, and has no state that must survive the process. */
+/** One way to deliver changes. A kind never retries, and keeps no state that must survive the process. */
 export interface DeliveryKind {
   readonly batch: Batching
-  /** Skips reading each item's submission, which the kind doesn't use. */
+  /** Set if the kind doesn't use `submission`. The row then isn't read. */
   readonly withoutSubmission?: true | undefined
-  /** Sends within the destination's `timeoutMs`. Never rejects. @returns one outcome for each item, in order. */
+  /**
+   * Sends messages within the destination's `timeoutMs`. Never rejects.
+   * @returns one outcome for each item, in order.
+   */
   send(items: readonly PushItem[], signal: AbortSignal): Promise<readonly Outcome[]>
-  /** Looks up whether the target has the message. @returns `delivered` if yes, null if no, `failed` if the answer is unclear. */
+  /**
+   * Asks whether the target has the message.
+   * @returns `delivered` if the target has it, null if not, `failed` if the answer is unclear.
+   */
   readonly lookUp?: ((item: PushItem, signal: AbortSignal) => Promise<Outcome | null>) | undefined
-  /** Time after an attempt in which finding nothing is inconclusive. Default 0. */
+  /** Time after an attempt, in ms. A lookup that finds nothing before this time is inconclusive. Default: 0. */
   readonly lookupAfterMs?: number | undefined
   /** Checks whether the target still has a message that it accepted. Never rejects. */
   readonly verify?: ((item: PushItem, signal: AbortSignal) => Promise<Presence>) | undefined
-  /** @returns the submission's AMS client; null if none is found. */
+  /**
+   * Finds the submission's client in the AMS.
+   * @returns null if no client matches.
+   */
   readonly findMapping?: ((item: PushItem, signal: AbortSignal) => Promise<Mapping | null>) | undefined
-  /** Builds an item's request without sending it. @throws PermanentError if a template fails. */
+  /**
+   * Builds an item's request without sending the request.
+   * @throws PermanentError if a template fails.
+   */
   readonly preview?: ((item: PushItem) => Promise<PreviewedRequest>) | undefined
-  /** Sends one harmless request. Never rejects. */
+  /** Sends one harmless request to check the connection. Never rejects. */
   probe(signal: AbortSignal): Promise<ProbeResult>
   close(): Promise<void>
 }
@@ -181,8 +204,10 @@ export interface KindContext {
   readonly clock: Clock
   readonly log: Log
   readonly proxy: ReturnType<typeof proxySettings>
-  /** Not set if nothing is sent. */
+  /** Missing if nothing is sent. */
   readonly openDocument?: OpenDocument
-  /** Stores refresh tokens. Not set if no changes are sent: then the kind logs in separately and ignores stored tokens. */
+  /**
+   * Stores refresh tokens. Missing if no changes are sent. The kind then logs in separately and ignores stored tokens.
+   */
   readonly db?: Db
 }

@@ -5,14 +5,18 @@ import type { QueuedChange } from '../../store/outbox/rows.ts'
 /** A complete stored document. */
 export interface OpenedDocument {
   readonly bytes: number
-  /** From the service. The name is personal. */
+  /** From the service. The name is personal data. */
   readonly name: string | null
   readonly contentType: string | null
   /** Opens a new stream. @throws TransientError if the document can't be read now. */
   open(): Promise<Readable>
 }
 
-/** @returns null if no longer stored. @throws TransientError if the document can't be read now. */
+/**
+ * Opens a stored document.
+ * @returns null if the document is no longer stored.
+ * @throws TransientError if the document can't be read now.
+ */
 export type OpenDocument = (document: AttachedDocument) => Promise<OpenedDocument | null>
 
 interface StoringChange extends Pick<QueuedChange, 'account' | 'submissionId' | 'entity' | 'entityId' | 'operation'> {
@@ -20,7 +24,7 @@ interface StoringChange extends Pick<QueuedChange, 'account' | 'submissionId' | 
   readonly leftFilter: boolean
 }
 
-/** The complete file that a change stored. */
+/** The document file that a change stored in the mirror. */
 export interface AttachedDocument {
   readonly path: string
   /** Lower-case hex. */
@@ -30,7 +34,10 @@ export interface AttachedDocument {
   readonly documentKey: string
 }
 
-/** @returns the document that a change stored; null if the change stored none or the record left the destination's `filter`. */
+/**
+ * @returns the document that a change stored. Null if the change stored no document, or if the record left the
+ * destination's `filter`.
+ */
 export function attachedDocument(change: StoringChange): AttachedDocument | null {
   const { entity, entityId, operation, account, submissionId, after, leftFilter } = change
   if (leftFilter || entity !== 'documents' || (operation !== 'insert' && operation !== 'update')) return null

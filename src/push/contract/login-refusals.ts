@@ -2,17 +2,20 @@ import type { Clock } from '../../base/clock.ts'
 import { type TimeLimit, timeLimit } from '../../base/time-limit.ts'
 import { type Failure, StepFailure } from './outcomes.ts'
 
-/** Rejected logins in a row before the destination is suspended: more could lock the account. */
+/** After this many rejected logins in a row, the destination is suspended. More attempts could lock the account. */
 const MOST_REFUSALS = 3
-/** How long messages in flight reuse a suspension without another login. */
+/** How long the other messages in flight get the same suspension without another login. */
 const HELD_MS = 1_000
 
-/** Counts a destination's consecutive rejected logins. A permanent failure is a rejection; other failures don't count. */
+/** Counts a destination's rejected logins in a row. Only permanent failures count as rejections. */
 export class LoginRefusals {
   #count = 0
   #held: { readonly failure: Failure; readonly until: TimeLimit } | null = null
 
-  /** Logs in, unless a login just caused a suspension. @throws StepFailure with the message's outcome. */
+  /**
+   * Logs in, unless a login just caused a suspension.
+   * @throws StepFailure with the outcome of the message.
+   */
   async counted<T>(clock: Pick<Clock, 'now'> & Partial<Pick<Clock, 'steady'>>, logIn: () => Promise<T>): Promise<T> {
     if (this.#held !== null && this.#held.until.leftMs() > 0) throw new StepFailure(this.#held.failure)
     try {

@@ -1,38 +1,45 @@
 import { hash } from 'node:crypto'
 import type { Json } from '../../model/json.ts'
 
-/** Namespace of our version 5 UUIDs. Never change it: receivers recognize duplicates by id. */
+/** Namespace of our version 5 UUIDs. Never change it, because receivers recognize duplicates by these ids. */
 const NAMESPACE = Buffer.from('da38f491c21b49f6a85ffedceedc78ab', 'hex')
 
-/** Entities that are inserted once and never change. Their insert has the same id in every log and snapshot. */
+/**
+ * Entities whose records are inserted once. Their insert has the same message id in every log epoch and every snapshot.
+ */
 export const IMMUTABLE: ReadonlySet<string> = new Set(['market_events', 'thread_messages'])
 
 export interface MessageSubject {
   readonly account: string
   readonly entity: string
-  /** Key without `account`, as JSON array text. */
+  /** Key without `account`, as the text of a JSON array. */
   readonly entityId: string
-  /** `insert` for snapshot rows. */
+  /** `insert` for rows of a snapshot. */
   readonly operation: string
   readonly seq: number
   readonly snapshot: boolean
 }
 
 /**
- * A message's id, which is the same for every destination, attempt and repeated fan-out. Later changes of a record can repeat the same
- * values, so their id comes from their position in the change log. @param logEpoch epoch of `seq`.
+ * @returns a message's id: the same for every destination, attempt, and repeated fan-out. For most messages, the id
+ * comes from the position in the change log. The values can't be used, because later changes of a record can repeat
+ * them.
+ * @param logEpoch epoch of `seq`.
  */
 export function messageId({ account, entity, entityId, operation, seq, snapshot }: MessageSubject, logEpoch: string): string {
   if (IMMUTABLE.has(entity) && operation === 'insert') return uuid5([account, entity, entityId, 'insert'])
   return uuid5(snapshot ? [logEpoch, 'snapshot', seq, account, entity, entityId] : [logEpoch, seq])
 }
 
-/** The id of a message that is resent under a new id. @param generation shared by all messages of the resend. */
+/**
+ * @returns the id of a message that is sent again under a new id.
+ * @param generation the same for all messages of the resend.
+ */
 export function renewedMessageId(id: string, generation: string): string {
   return uuid5(['resent', generation, id])
 }
 
-/** A version 5 UUID (RFC 9562) of a list of values. */
+/** @returns a version 5 UUID (RFC 9562) of a list of values. */
 function uuid5(name: Json): string {
   const digest = hash('sha1', Buffer.concat([NAMESPACE, Buffer.from(JSON.stringify(name))]), 'buffer')
   digest[6] = ((digest[6] ?? 0) & 0x0f) | 0x50

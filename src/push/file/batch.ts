@@ -19,13 +19,13 @@ import {
 } from './names.ts'
 import type { RowWriter } from './rows.ts'
 
-/** Rows encoded without a break, so that the event loop isn't blocked for long. */
+/** Rows encoded without a break. More rows would block the event loop. */
 const SLICE = 100
 
 export interface BatchProgress {
   /**
-   * By outbox id, what the next attempt needs to finish the delivery. Set when renaming begins, because readers may see files from then on;
-   * null before that.
+   * What the next attempt needs to finish the delivery, by outbox id. Null until renaming begins. From then on, readers
+   * may see files.
    */
   renaming: ReadonlyMap<number, FilesWritten> | null
   /** Temporary files that a failed attempt couldn't remove. */
@@ -36,14 +36,14 @@ export interface BatchOptions {
   readonly destination: Pick<FileDestination, 'name' | 'per'>
   readonly place: string
   readonly writer: RowWriter
-  /** Whether it's too late to begin another row. Rows already written are delivered. */
+  /** Whether it's too late to begin another row. Rows already written are still delivered. */
   readonly late: () => boolean
   readonly progress: BatchProgress
-  /** Opens documents to copy next to the rows; null if documents aren't copied. */
+  /** Opens documents that are copied next to the rows. Null if documents aren't copied. */
   readonly openDocument: OpenDocument | null
 }
 
-/** Rows of one file, in outbox order, so that the same rows make the same file. */
+/** Rows of one file, in outbox order. The same rows always make the same file. */
 interface Group {
   readonly parts: readonly string[]
   readonly account: string | null
@@ -58,10 +58,11 @@ interface Written {
 }
 
 /**
- * Writes rows into files, their documents next to them, and a manifest that lists all files. All files are complete and durable before the
- * first rename. Documents are renamed first, then row files, then the manifest. So a reader that waits for a row file or the manifest finds
- * every file complete. If renaming fails, temporary files stay for `finishDelivery`; otherwise they are removed. @returns the file name of
- * each item, by outbox id; items that didn't fit the time are missing.
+ * Writes rows into files, with their documents, and a manifest that lists all files. All files are complete and durable
+ * before the first rename. Documents are renamed first, then row files, then the manifest. A reader that waits for a
+ * row file or the manifest therefore finds complete files.
+ * If renaming fails, temporary files stay for `finishDelivery`. After an earlier failure, they are removed.
+ * @returns the file name of each item, by outbox id. Items for which no time was left are missing.
  */
 export async function writeBatch(drop: Drop, items: readonly PushItem[], options: BatchOptions): Promise<ReadonlyMap<number, string>> {
   const { destination, progress } = options
@@ -74,7 +75,7 @@ export async function writeBatch(drop: Drop, items: readonly PushItem[], options
   try {
     const documents = await documentsOf(drop, items, temporary, options)
     const groups = groupsOf(documents?.items ?? items, destination)
-    // The first file is always written, so that every attempt makes progress.
+    // The first file is always written. Otherwise, a slow folder would never make progress.
     const write = (group: Group, index: number) => (index > 0 && options.late() ? null : writeGroup(drop, group, temporary(index), options))
     const written = (await eachOf(drop, groups, write)).filter((file) => file !== null)
     const facts = written.map((file) => file.facts)
@@ -149,7 +150,12 @@ function groupsOf(items: readonly PushItem[], { name, per }: BatchOptions['desti
   })
 }
 
-/** Processes values concurrently. After a failure, starts no more work and waits for work in flight. @returns results in order. */
+/**
+ * Processes values, at most `atOnce` at the same time. After a failure, starts no more work and waits for work in
+ * flight.
+ * @returns the results in order.
+ * @throws the first failure.
+ */
 export async function eachOf<T, R>(
   { atOnce }: Pick<Drop, 'atOnce'>,
   values: readonly T[],
@@ -176,21 +182,22 @@ async function* textChunks(text: string): AsyncGenerator<Buffer> {
 }
 
 /**
- * Renames an earlier delivery's files to the final names in its manifest. Several processes may do so: a missing temporary file was
- * renamed, and a reader may have removed it since. @returns false if the manifest was removed or changed by others. Then the files are
- * removed, and the rows must be written again.
+ * Renames the remaining files of an earlier delivery to the names in its manifest. Several processes may do this at the
+ * same time. A missing temporary file was already renamed.
+ * @returns false if another program removed or changed the manifest. The files are then removed, and the rows must be
+ * written again.
  */
 export async function finishDelivery(drop: Drop, destination: string, { delivery, manifest }: FilesWritten): Promise<boolean> {
   const left = async () => new Set((await drop.list((name) => deliveryOf(destination, name) === delivery)).map(({ name }) => name))
   const found = await left()
-  // Complete: the manifest is last.
+  // No temporary file is left. The manifest is renamed last, so the delivery is complete.
   if (found.size === 0) return true
   const renameLeft = async (from: string, to: string) => {
     if (!found.has(from)) return
     try {
       await drop.rename(from, to)
     } catch (error) {
-      // Another process may have renamed it.
+      // If the file is gone, another process renamed it.
       if ((await left()).has(from)) throw error
     }
   }

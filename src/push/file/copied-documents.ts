@@ -5,10 +5,10 @@ import type { Drop } from './drop.ts'
 import { type DocumentFacts, documentName } from './names.ts'
 
 export interface CopiedDocuments {
-  /** Items before the first document that didn't fit the time. */
+  /** Items before the first document for which no time was left. */
   readonly items: readonly PushItem[]
   readonly facts: readonly DocumentFacts[]
-  /** From temporary name to final name. */
+  /** Final names by temporary name. */
   readonly renames: ReadonlyMap<string, string>
 }
 
@@ -20,8 +20,8 @@ interface Parts {
 }
 
 /**
- * Writes the items' documents under temporary names, each file once. The first document is always written. Missing or damaged documents are
- * listed in the manifest and delay nothing.
+ * Writes the items' documents under temporary names, each file once. The first document is always written. The manifest
+ * lists a missing or damaged document without a name. Such a document delays nothing.
  */
 export async function copyDocuments(drop: Drop, items: readonly PushItem[], parts: Parts): Promise<CopiedDocuments> {
   const files = new Map<string, Pick<DocumentFacts, 'name' | 'bytes'>>()

@@ -9,16 +9,18 @@ import { refusedAddress } from '../../upstream/network/guarded-connector.ts'
 import { directHintFor } from '../transport/network-hints.ts'
 import type { Dial } from './sftp.ts'
 
-/** DNS and TCP; tests replace them. */
+/** DNS and TCP. Tests replace them. */
 interface Network {
   readonly lookup: (host: string, options: { readonly all: true }) => Promise<readonly { readonly address: string }[]>
   readonly connect: (options: { readonly host: string; readonly port: number; readonly noDelay: true }) => Socket
 }
 
-/** Limit per address, to leave time for the next address and the transfer. */
+/** Time limit per address, in ms. Leaves time for the next address and the transfer. */
 const ADDRESS_MS = 5_000
 
-/** @returns a function that tries the hosts and addresses that a destination allows, one after another. */
+/**
+ * @returns a function that connects to a host. The function tries the allowed addresses of the host one after another.
+ */
 export function dial(
   { allowHosts, allowPrivate, timeoutMs }: Pick<FileDestination, 'allowHosts' | 'allowPrivate' | 'timeoutMs'>,
   network: Network = { lookup, connect },
@@ -57,7 +59,8 @@ async function addressesOf({ lookup }: Network, host: string, signal: AbortSigna
 async function connected(socket: Socket, signal: AbortSignal): Promise<Socket> {
   try {
     await abortable(once(socket, 'connect'), signal)
-    // Until the caller listens, a reset would end the process. The caller still sees that the socket closed.
+    // Without a listener, a reset of the connection would end the process. The caller still sees that the socket
+    // closed.
     socket.on('error', () => undefined)
     return socket
   } catch (error) {

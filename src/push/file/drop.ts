@@ -1,24 +1,27 @@
 import { TransientError } from '../../base/errors.ts'
 
-/** The folder or server isn't writable. An administrator can fix the cause; no row is at fault. */
+/** The folder or server isn't writable. An administrator can fix the cause. No row is at fault. */
 export class UnwritableError extends TransientError {}
 
 export interface DropEntry {
   readonly name: string
-  /** Milliseconds since the epoch, by the folder machine's clock. */
+  /** Milliseconds since the epoch, by the clock of the machine with the folder. */
   readonly modifiedMs: number
 }
 
 /**
- * A local or remote folder for files, opened for one batch. Methods throw TransientError if a retry can help, UnwritableError if the folder
- * isn't writable, and PermanentError if the login or address is rejected.
+ * A local or remote folder for files, opened for one batch. All methods throw TransientError if a retry can help. They
+ * throw UnwritableError if the folder isn't writable, and PermanentError if the login or address is rejected.
  */
 export interface Drop {
-  /** Files written concurrently. */
+  /** Number of files written at the same time. */
   readonly atOnce: number
   /** Creates a file and makes its content durable. The file must not exist. */
   write(name: string, chunks: AsyncIterable<Buffer>): Promise<void>
-  /** Renames a file atomically, replacing an existing file. That file has the same bytes: names contain a hash. */
+  /**
+   * Renames a file atomically. An existing file is replaced. The existing file has the same bytes, because names
+   * contain a hash.
+   */
   rename(from: string, to: string): Promise<void>
   /** Makes renames durable, if possible. */
   sync(): Promise<void>
@@ -30,7 +33,7 @@ export interface Drop {
 }
 
 export interface DropTarget {
-  /** Name for messages. */
+  /** Description of the folder or server, for messages. */
   readonly place: string
   /** @param signal aborts opening and all later calls. */
   open(signal: AbortSignal): Promise<Drop>

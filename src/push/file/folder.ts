@@ -5,19 +5,22 @@ import { createFile, syncFolder } from '../../base/durable-file.ts'
 import { codeOf, messageOf, TransientError } from '../../base/errors.ts'
 import { type Drop, type DropEntry, type DropTarget, UnwritableError } from './drop.ts'
 
-/** A hanging call blocks one of the process's four threads for files, DNS and compression. */
+/** Only two, because a hanging call blocks one of the process's four threads for files, DNS, and compression. */
 const FILES_AT_ONCE = 2
 
-/** A local or mounted folder. Never created: if the share isn't mounted, it would be the wrong folder. */
+/**
+ * A local or mounted folder. The folder is never created. If a share isn't mounted, a new folder would be the wrong
+ * folder.
+ */
 export function folderTarget(path: string): DropTarget {
   const abandoned = new Set<Promise<unknown>>()
   return { place: `the folder ${path}`, open: (signal) => openFolder(path, signal, abandoned) }
 }
 
-/** @param abandoned hanging calls of earlier attempts. The share isn't used until they end. */
+/** @param abandoned hanging calls of earlier attempts. Until they end, every new attempt fails. */
 async function openFolder(path: string, signal: AbortSignal, abandoned: Set<Promise<unknown>>): Promise<Drop> {
   if (abandoned.size > 0) throw new TransientError(`the share of ${path} does not answer: an earlier call to it still hangs`)
-  // A call to an unresponsive share can't be aborted, only abandoned.
+  // A call to an unresponsive share can't be aborted. The call keeps hanging and is remembered in `abandoned`.
   const attempt = async <T>(work: Promise<T>): Promise<T> => {
     try {
       return await abortable(work, signal)

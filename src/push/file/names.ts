@@ -1,11 +1,11 @@
 import { createHash, randomBytes } from 'node:crypto'
 import type { AttachedDocument } from '../contract/documents.ts'
 
-/** Makes names sort by `seq`. */
+/** Leading zeros make names sort by `seq`. */
 const SEQ_DIGITS = 12
 const HASH_DIGITS = 16
 
-/** A file's facts, for its name and the manifest. */
+/** Facts about a file, for its name and the manifest. */
 export interface FileFacts {
   readonly name: string
   readonly rows: number
@@ -13,22 +13,23 @@ export interface FileFacts {
   readonly sha256: string
   readonly firstSeq: number
   readonly lastSeq: number
-  /** Set if the file contains one submission's changes. */
+  /** Set if the file contains the changes of one stream; otherwise null. */
   readonly account: string | null
   readonly submissionId: string | null
 }
 
 /** A delivered document, for the manifest. */
 export interface DocumentFacts extends Pick<AttachedDocument, 'sha256' | 'account' | 'submissionId' | 'documentKey'> {
-  /** null: no longer stored, or damaged. */
+  /** null if the document is no longer stored, or is damaged. */
   readonly name: string | null
   readonly bytes: number | null
   readonly outboxId: number
 }
 
 /**
- * @param parts the destination. For a file of one submission, also the account and the submission or entity. @param hash of the bytes, in
- * hex: the same rows always get the same name.
+ * @returns the name of a file with rows.
+ * @param parts the destination. For a file of one stream, also the account and the submission or entity.
+ * @param hash hash of the bytes, in hex. The same rows always get the same name.
  */
 export function fileName(
   parts: readonly string[],
@@ -40,7 +41,7 @@ export function fileName(
   return `${[...parts.map(plain), range, hash.slice(0, HASH_DIGITS)].join('_')}.${extension}`
 }
 
-/** For a single file, the manifest's name differs only in the extension. */
+/** @returns the name of the manifest. If there is one file, the two names differ only in the extension. */
 export function manifestName(destination: string, files: readonly FileFacts[]): string {
   const [first] = files
   const hash = files.length === 1 && first ? first.sha256 : sha256(files.map((file) => file.sha256).join())
@@ -48,7 +49,7 @@ export function manifestName(destination: string, files: readonly FileFacts[]): 
   return fileName([destination], range, hash, 'manifest.json')
 }
 
-/** The manifest contains no time, so that a repeated delivery makes the same file. */
+/** @returns the text of the manifest. It contains no time, so a repeated delivery makes the same file. */
 export function manifestText(destination: string, files: readonly FileFacts[], documents: readonly DocumentFacts[] | null): string {
   const listed = files.map((file) => ({
     name: file.name,
@@ -71,12 +72,12 @@ export function manifestText(destination: string, files: readonly FileFacts[], d
   return `${JSON.stringify({ version: 1, destination, rows, files: listed, ...(attached && { documents: attached }) }, null, 2)}\n`
 }
 
-/** @returns the file names in a manifest, in order; null if the text is no manifest. */
+/** @returns the file names in a manifest, in order; null if the text isn't a manifest. */
 export function namesListed(text: string): string[] | null {
   try {
     const { files } = JSON.parse(text) as { readonly files: readonly { readonly name: unknown }[] }
     const names = files.map(({ name }) => String(name))
-    // Other programs can write here, so check.
+    // Other programs can write to the folder, so the names must be checked.
     return names.every((name) => plain(name) === name && !name.startsWith('.')) ? names : null
   } catch {
     return null
@@ -92,12 +93,15 @@ export function newDelivery(): string {
   return randomBytes(8).toString('hex')
 }
 
-/** Doesn't match `*.csv`, which readers watch for. @param part index in the manifest, or a document's hash; missing for the manifest. */
+/**
+ * @returns the name of a temporary file. The name doesn't match `*.csv`, because readers may watch for this pattern.
+ * @param part index in the manifest, or a document's hash. Missing for the manifest.
+ */
 export function temporaryName(destination: string, delivery: string, part?: number | string): string {
   return `.${destination}~${delivery}${part === undefined ? '' : `-${part}`}.part`
 }
 
-/** @returns the delivery of one of this destination's temporary files; null for other files. */
+/** @returns the delivery id in the name of a temporary file of this destination; null for other files. */
 export function deliveryOf(destination: string, name: string): string | null {
   const start = `.${destination}~`
   return name.startsWith(start) ? (/^([0-9a-f]{16})(?:-[0-9a-f]+)?\.part$/.exec(name.slice(start.length))?.[1] ?? null) : null

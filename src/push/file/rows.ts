@@ -8,7 +8,7 @@ import type { PushItem } from '../contract/delivery.ts'
 
 type Cells = Record<string, Json>
 
-/** Columns about the change, in every row and both formats. */
+/** Columns about the change. Every row has these columns, in both formats. */
 const FRAME: Frame = {
   message_id: (item) => item.messageId,
   seq: (item) => item.seq,
@@ -37,8 +37,8 @@ export interface RowWriter {
 }
 
 /**
- * The columns depend on the destination's settings, never on the rows: `before` and `after` as objects, or in CSV for one entity, the
- * entity's columns.
+ * @returns a writer for rows. The columns depend only on the destination's settings. Rows have `before` and `after` as
+ * objects. A CSV file of one entity has the entity's columns instead.
  */
 export function rowWriter(
   destination: Pick<FileDestination, 'format' | 'byteOrderMark' | 'entities' | 'personalFields' | 'filter'>,
@@ -58,13 +58,16 @@ function objectsAsCsv(frame: Frame): RowWriter {
   return csvWriter(columns, record)
 }
 
-/** The column `changed` distinguishes emptied columns from unchanged ones. */
+/**
+ * Writes a column for each column of the entity. The column `changed` lists the changed columns: an emptied column and
+ * an unchanged column are both empty.
+ */
 function columnsAsCsv(frame: Frame, entity: Entity, personalFields: readonly string[]): RowWriter {
   const isHidden = (column: string): boolean => {
     const field = `${entity.table}.${column}`
     return personalColumns.includes(field) && !personalFields.includes(field)
   }
-  // FRAME has the `direction` of a message already, from the brokerage's side.
+  // `FRAME` already has the `direction` of a message, as the brokerage sees it.
   const own = Object.entries(entity.fields).filter(([column, field]) => isInChangeLog(field) && !(column in FRAME) && !isHidden(column))
   const columns = [...Object.keys(frame), 'changed', ...own.map(([column]) => column)]
   const record = (item: PushItem): Cells => {

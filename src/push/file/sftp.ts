@@ -9,30 +9,34 @@ import { type Drop, type DropTarget, UnwritableError } from './drop.ts'
 
 export type SftpSettings = Extract<FileDestination['target'], { type: 'sftp' }>
 
-/** Opens the connection for SSH. @throws TransientError; PermanentError if the address is forbidden. */
+/**
+ * Opens the TCP connection for SSH.
+ * @throws TransientError if the connection fails.
+ * @throws PermanentError if the address is forbidden.
+ */
 export type Dial = (host: string, port: number, signal: AbortSignal) => Promise<Socket>
 
-/** The library's SFTP session. Used for durable writes, which the library doesn't offer. */
+/** The library's SFTP session. Durable writes use the session directly, because the library doesn't offer them. */
 type Session = Awaited<ReturnType<SftpClient['connect']>>
 
-/** Bytes of one write request. Every server accepts this size. */
+/** Bytes per write request. Every server accepts this size. */
 const WRITE_BYTES = 32_768
-/** Longest file that is read. A manifest of 10,000 files takes a third. */
+/** Longest file that is read, in bytes. A manifest of 10,000 files has a third of this size. */
 const READ_BYTES = 16 * 1024 * 1024
-/** Write requests in flight, so that round trips overlap. */
+/** Write requests in flight per file. Several requests at a time hide the delay of each round trip. */
 const CONCURRENT_WRITES = 16
 /**
- * Methods without credentials are skipped. A server may require key and password in either order, so the key is tried before and after the
- * password.
+ * Login methods, in the order of attempts. Methods without credentials are skipped. A server may require key and
+ * password, in either order. The key is therefore tried before and after the password.
  */
 const LOGINS = ['none', 'publickey', 'password', 'publickey', 'keyboard-interactive'] as const
-/** Longest wait for the server to close the session. */
+/** Longest wait for the server to close the session, in ms. */
 const CLOSE_MS = 1_000
 
-/** Files written concurrently, so that round trips overlap. */
+/** Files written at the same time, to hide the delay of each round trip. */
 const FILES_AT_ONCE = 8
 
-/** A folder on an SFTP server. Each batch opens a connection, because servers close idle ones. */
+/** A folder on an SFTP server. Each batch opens a new connection, because servers close idle connections. */
 export function sftpTarget(settings: SftpSettings, dial: Dial): DropTarget {
   const place = `${settings.path} on sftp://${settings.username}@${settings.host}:${settings.port}`
   return { place, open: (signal) => openSftp(settings, place, dial, signal) }
@@ -63,7 +67,7 @@ async function openSftp(settings: SftpSettings, place: string, dial: Dial, signa
     atOnce: FILES_AT_ONCE,
     write: (name, chunks) => attempt(() => writeDurably(session, path(name), chunks)),
     rename: (from, to) => attempt(() => renameOver(client, path(from), path(to))),
-    // The protocol can't sync names.
+    // SFTP can't make names durable.
     sync: () => Promise.resolve(),
     read: (name) => attempt(() => text(session.createReadStream(path(name), { end: READ_BYTES }))),
     remove: (name) => attempt(() => client.delete(path(name), true)).then(() => {}),
@@ -75,7 +79,7 @@ async function openSftp(settings: SftpSettings, place: string, dial: Dial, signa
   }
 }
 
-/** The library leaves some calls pending when the connection closes. This signal aborts them. */
+/** @returns a signal that aborts when the connection closes. The library leaves some calls pending in this case. */
 function goneSignal(socket: Socket): AbortSignal {
   const gone = new AbortController()
   socket.once('close', () => gone.abort(new Error('the server closed the connection')))
@@ -83,14 +87,14 @@ function goneSignal(socket: Socket): AbortSignal {
 }
 
 async function connect(settings: SftpSettings, socket: Socket, over: AbortSignal): Promise<{ client: SftpClient; session: Session }> {
-  // Loaded on first use, so that startup without SFTP stays fast.
+  // Loaded on first use, to keep startup without SFTP fast.
   const { default: Client } = await import('ssh2-sftp-client')
   const client = new Client('sftp', { error() {}, end() {}, close() {} })
   let refusal: string | null = null
   client.on('error', (error: unknown) => {
     if (error instanceof Error && 'level' in error && error.level === 'client-authentication') refusal ??= refusedLogin(settings)
   })
-  // Many servers request the password interactively.
+  // Many servers ask for the password in an interactive prompt.
   client.on('keyboard-interactive', (_name, _instructions, _language, prompts: unknown[], answer: (answers: string[]) => void) =>
     answer(prompts.map(() => settings.password?.reveal() ?? '')),
   )
@@ -102,7 +106,7 @@ async function connect(settings: SftpSettings, socket: Socket, over: AbortSignal
         ...(settings.password ? { password: settings.password.reveal(), tryKeyboard: true } : {}),
         ...(settings.privateKey ? { privateKey: settings.privateKey.reveal() } : {}),
         authHandler: [...LOGINS],
-        // Timeouts come only from `over`.
+        // Off, because the signal `over` limits the time.
         readyTimeout: 0,
         hostVerifier: (key: Buffer) => {
           refusal = wrongKey(settings, key)
@@ -119,11 +123,11 @@ async function connect(settings: SftpSettings, socket: Socket, over: AbortSignal
   }
 }
 
-/** @returns an error text if the host key isn't the expected one. */
+/** @returns an error text if the server's key isn't `host_key`; otherwise null. */
 function wrongKey({ host, port, hostKey }: SftpSettings, key: Buffer): string | null {
   const shown = `SHA256:${createHash('sha256').update(key).digest('base64').replace(/=+$/, '')}`
   if (shown === hostKey.replace(/=+$/, '')) return null
-  // A key begins with the length and name of its type.
+  // A key begins with the length of the type's name, followed by the name.
   const kind = key.subarray(4, 4 + key.readUInt32BE(0)).toString('latin1')
   return `${host}:${port} shows the ${kind} key ${shown}, and host_key is ${hostKey}: nothing was sent; make sure who answers there before you change host_key`
 }
@@ -168,7 +172,10 @@ async function syncIfOffered(session: Session, handle: Buffer): Promise<void> {
   }
 }
 
-/** SFTP's rename fails if the name exists. OpenSSH's extension replaces the file. */
+/**
+ * Renames a file and replaces an existing file. SFTP's own rename fails if the name exists. OpenSSH's extension is
+ * therefore tried first.
+ */
 async function renameOver(client: SftpClient, from: string, to: string): Promise<void> {
   try {
     await client.posixRename(from, to)
@@ -178,7 +185,10 @@ async function renameOver(client: SftpClient, from: string, to: string): Promise
   }
 }
 
-/** An existing file of the same size is from an earlier attempt: names contain a hash of the content. */
+/**
+ * Renames a file without the extension. If a file with this name and size exists, an earlier attempt wrote the same
+ * content, because names contain a hash. The existing file is then kept.
+ */
 async function renameOrKeep(client: SftpClient, from: string, to: string): Promise<void> {
   try {
     await client.rename(from, to)

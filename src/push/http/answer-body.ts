@@ -1,25 +1,29 @@
 import type { Json } from '../../model/json.ts'
 import { surveyJson, withNumbersAsText } from './json-survey.ts'
 
-/** An answer's body, as far as it was read. */
+/** The body of an answer, as far as it was read. */
 export interface AnswerBody {
   readonly text: string
-  /** Incomplete bodies aren't parsed. */
+  /** False if the body was cut. An incomplete body isn't parsed. */
   readonly isWhole: boolean
 }
 
-/** Maximum nesting: writing a value as JSON takes stack per level. */
+/** Maximum nesting of JSON. Writing a value as JSON takes stack space for each level. */
 export const MAX_LEVELS = 500
-/** Maximum values. 4 MiB of text can contain over a million empty objects, which need more memory than a child process has. */
+/**
+ * Maximum number of JSON values. In 4 MiB of text, there can be over a million empty objects. A child process hasn't
+ * enough memory for them.
+ */
 export const MAX_VALUES = 250_000
 
 /**
- * @returns the `body` for expressions about an answer: the parsed value if the text is JSON, else the text. Integers that a double would
- * round become text. @throws Error if the JSON is nested too deeply or has too many values.
+ * @returns the `body` that expressions about an answer see. JSON is parsed; other text stays text. Integers that a
+ * double would round become text.
+ * @throws Error if the JSON is nested too deep or has too many values.
  */
 export function bodyValue({ text, isWhole }: AnswerBody): Json {
   if (!isWhole) return text
-  // Some servers write a byte order mark before their JSON.
+  // Some servers send a byte order mark before the JSON.
   const json = text.startsWith('\ufeff') ? text.slice(1) : text
   const { levels, values, longNumbers } = surveyJson(json)
   if (/^\s*[[{]/.test(json)) {

@@ -4,15 +4,21 @@ import { type Answer, answered, type Failure, localFailure, withoutEffect } from
 import type { AnswerBody } from './answer-body.ts'
 import type { TemplateInput } from './templates.ts'
 
-/** Input of expressions about an answer, except `body`. @param sent the request's input. */
+/**
+ * @returns the input of expressions about an answer, without `body`.
+ * @param sent input of the request's expressions.
+ */
 export function seen({ status, headers }: Answer, sent: TemplateInput): TemplateInput {
   return { ...sent, status, headers }
 }
 
-/** Shorter tokens could be part of an id by chance. */
+/** Shorter tokens aren't masked, because they could be part of an id by chance. */
 const TOKEN_LENGTH = 16
 
-/** Masks the request's token. Nothing else does: it isn't in the settings and may look like an id. */
+/**
+ * Masks the request's token in the answer. Other code doesn't mask it, because the token isn't in the settings and may
+ * look like an id.
+ */
 export function withoutToken(answer: Answer, auth: Readonly<Record<string, string>>): Answer {
   const tokens = Object.values(auth).map((value) => value.replace(/^\S+ /, ''))
   const long = tokens.filter((token) => token.length >= TOKEN_LENGTH)
@@ -28,7 +34,10 @@ export function refuseCut({ cut }: Answer): void {
   if (cut !== null) throw new PermanentError(`its answer ${cut.text}`)
 }
 
-/** A 2xx whose body reports a failure, as SOAP systems answer. @param by name of the deciding expression. */
+/**
+ * @returns the outcome of a 2xx answer whose body reports a failure, as SOAP systems send.
+ * @param by name of the expression that decided.
+ */
 export function noSuccess(answer: Answer, by: 'success' | 'ok'): Failure {
   const error = `it ${answered(answer)}, which is not a success (${by})`
   return { type: 'failed', permanent: false, alive: true, status: answer.status, error, retryAfterMs: answer.retryAfterMs }

@@ -11,8 +11,11 @@ import { expressionsOf, headerName, type RequestName } from './expressions.ts'
 import type { TemplateInput, Templates } from './templates.ts'
 
 /**
- * Builds one of a destination's requests. @param view input of the expressions. @param body the answer that expressions see as `body`.
- * @throws PermanentError if a template fails or yields an unusable value; TransientError if it can't be evaluated now.
+ * Builds one of a destination's requests from its templates.
+ * @param view the `$` of the expressions.
+ * @param body the answer that expressions see as `body`.
+ * @throws PermanentError if a template fails or yields an unusable value.
+ * @throws TransientError if the templates can't be evaluated now.
  */
 export async function buildRequest(
   templates: Templates,
@@ -39,14 +42,15 @@ export async function buildRequest(
   return { method: template.method, url, headers: { 'content-type': contentType, ...headers }, body: text }
 }
 
-/** The `$` of a batch's templates: the list of its changes, in order. */
+/** @returns the `$` of a batch's templates: the changes in order, and the settings. */
 export function batchView(items: readonly PushItem[], settings: HttpDestination['settings']): TemplateInput {
   return { items: items.map((item) => viewOf(item, settings, null)), settings }
 }
 
 /**
- * The `$` of templates: the change, named as in a webhook body, and its context. Contains no secrets. `config/templates.md` lists the
- * fields. @param document view of the attached document; null if none.
+ * @returns the `$` of templates: the change, named as in a webhook body, and its context. Contains no secrets.
+ * `config/templates.md` lists the fields.
+ * @param document view of the attached document; null if there is none.
  */
 export function viewOf(item: PushItem, settings: HttpDestination['settings'], document: Json): TemplateInput {
   return {
@@ -81,8 +85,8 @@ interface Marked {
 }
 
 /**
- * @param trusted the only origin that gets credentials; if missing, any origin does. @returns the request with masked credentials, and a
- * phrase instead of the document's bytes.
+ * @returns the request as a preview shows it. Credentials are masked, and a phrase replaces the document's bytes.
+ * @param trusted the only origin that gets credentials. If missing, every origin gets credentials.
  */
 export function shownRequest(built: BuiltRequest, auth: HttpDestination['auth'], marked: Marked | null, trusted?: string): BuiltRequest {
   const hasAuth = trusted === undefined || new URL(built.url).origin === trusted

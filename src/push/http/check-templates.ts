@@ -7,12 +7,12 @@ import { isObject } from '../../model/json.ts'
 import { allExpressions, type Expression } from './expressions.ts'
 import { problemOf } from './template-problem.ts'
 
-/** Headers that the HTTP client sets or refuses to send. */
+/** Headers that the HTTP client sets automatically or refuses to send. */
 const CONNECTION_HEADERS = /^(?:content-length|transfer-encoding|connection|keep-alive|upgrade|expect|proxy-authorization)$/
 
 /**
- * Checks a destination's templates before anything starts, without evaluating them. @returns one sentence per problem, such as an invalid
- * expression, an unknown column, a forbidden header, or updates that could never be sent.
+ * Checks a destination's templates before anything starts, without evaluating them.
+ * @returns one sentence per problem, such as an invalid expression, an unknown column, or a forbidden header.
  */
 export function checkTemplates(destination: HttpDestination): string[] {
   const at = `destination ${destination.name}:`
@@ -43,11 +43,11 @@ function authProblems(at: string, auth: HttpDestination['auth']): string[] {
   ]
 }
 
-/** Problems of settings that require or exclude each other. */
+/** @returns problems of settings that require or exclude each other. */
 function settingsProblems(destination: HttpDestination): string[] {
   const { request, update, remoteId, batch, upload, verify, check, lookup, documents, duplicate, refused } = destination
   const problems: readonly (readonly [boolean, string])[] = [
-    // Without an id from the answer, every update would be skipped.
+    // Without `remote_id`, no id at the target would be known, and every update would be skipped.
     [
       update !== null && remoteId === null && batch === null,
       'update needs remote_id: an update is sent only if the id at the target is known',
@@ -72,7 +72,7 @@ function connectionProblems(at: string, header: string): string[] {
   return CONNECTION_HEADERS.test(name) ? [`${at}: ${name} belongs to the connection, and no request sets it; leave it out`] : []
 }
 
-/** @param mayAuthorize `authorization` is allowed. */
+/** @param mayAuthorize whether the header `authorization` is allowed. */
 function requestProblems(at: string, template: RequestTemplate | null, mayAuthorize = false): string[] {
   if (template === null) return []
   const headers = Object.keys(template.headers)
@@ -84,7 +84,7 @@ function requestProblems(at: string, template: RequestTemplate | null, mayAuthor
   ]
 }
 
-/** @returns one sentence per problem of a destination's `filter`: invalid JSONata or an unknown column. */
+/** @returns one sentence per problem of a destination's `filter`: invalid JSONata, or an unknown column. */
 export function checkFilter(destination: Pick<DestinationConfig, 'name' | 'filter' | 'entities'>): string[] {
   const { name, filter } = destination
   if (filter === null) return []
@@ -103,15 +103,19 @@ function compileProblem(text: string): string | null {
   }
 }
 
-/** A column at the top level of an expression, such as `row.chip`. Elsewhere the name can have another meaning. */
+/**
+ * A column that an expression names at its top level, such as `row.chip`. Elsewhere, the same name can have another
+ * meaning.
+ */
 interface NamedColumn {
   readonly of: string
   readonly column: string
 }
 
 /**
- * @param expressions valid JSONata. @param hasRow whether expressions see the record as `row`. @returns one sentence per unknown column,
- * whose value would always be empty.
+ * @param expressions valid JSONata.
+ * @param hasRow whether the expressions see the record as `row`.
+ * @returns one sentence per unknown column. The value of an unknown column would always be empty.
  */
 export function unknownColumns({ name }: Pick<DestinationConfig, 'name'>, expressions: readonly Expression[], hasRow: boolean): string[] {
   const ofTables = new Set(entities.flatMap((entity) => columnsWhere(entity, isInChangeLog)))
@@ -130,7 +134,7 @@ export function unknownColumns({ name }: Pick<DestinationConfig, 'name'>, expres
   )
 }
 
-/** Parts of an expression where names no longer refer to the top level. */
+/** Parts of an expression in which a name doesn't refer to the top level. */
 const OTHER_CONTEXT = new Set(['predicate', 'stages', 'group'])
 
 function namedIn(node: unknown): NamedColumn[] {

@@ -13,13 +13,13 @@ interface AuthParts {
   readonly transport: Transport
   readonly clock: Clock
   readonly templates: Templates
-  /** Stores refresh tokens; if missing, none are used. */
+  /** Stores refresh tokens. If missing, refresh tokens aren't used. */
   readonly db?: Db | undefined
 }
 
 type Authenticated = Pick<HttpDestination, 'name' | 'auth' | 'timeoutMs' | 'settings'>
 
-/** Lease of the next token, in addition to request time. */
+/** A process leases the next token for the time of its requests, plus this time. */
 const LEASE_MS = 10_000
 
 /** @returns the authentication for the destination's `auth`. Sends nothing before first use. */
@@ -52,7 +52,7 @@ function keeper(
   header?: string,
 ): Auth {
   if (!refreshes || db === undefined) return new TokenKeeper(() => exchange(null), clock, header)
-  // If the credentials or settings change, stored tokens aren't reused.
+  // The digest prevents reuse of stored tokens after a change of the credentials or settings.
   const tokens = new PushTokens(db, name, settingsDigest([auth, settings]), 2 * timeoutMs + LEASE_MS)
   const stored = new StoredToken(exchange, tokens, clock, timeoutMs)
   return new TokenKeeper(() => stored.next(), clock, header)

@@ -5,19 +5,19 @@ import type { Json } from '../../model/json.ts'
 import type { AttachedDocument, OpenedDocument } from '../contract/documents.ts'
 
 /**
- * Expressions never see a document's bytes. They place one of these marks, and the bytes are streamed there. Marks are random, so that no
- * change can contain one.
+ * Placeholders for a document's bytes. Expressions never see the bytes. Expressions place a mark, and the bytes are
+ * streamed where the mark is. Marks are random, so a change never contains a mark.
  */
 export interface DocumentMarks {
-  /** Replaced by the bytes. */
+  /** The document's bytes replace this mark. */
   readonly file: string
-  /** Replaced by the bytes in base64. */
+  /** The document's bytes in base64 replace this mark. */
   readonly base64: string
 }
 
 export interface StreamedBody {
   readonly bytes: number
-  /** Opens a new stream for each attempt. */
+  /** Opens a new stream. Each attempt needs its own stream. */
   open(): Readable
 }
 
@@ -25,7 +25,10 @@ export function newMarks(): DocumentMarks {
   return { file: `document-file-${randomUUID()}`, base64: `document-base64-${randomUUID()}` }
 }
 
-/** @param isNamed whether the name, which is personal, may be sent. @returns `document` for expressions. */
+/**
+ * @param isNamed whether the document's name, which is personal data, may be sent.
+ * @returns the `document` that expressions see.
+ */
 export function documentView(
   { sha256, documentKey }: AttachedDocument,
   { bytes, name, contentType }: OpenedDocument,
@@ -35,7 +38,11 @@ export function documentView(
   return { key: documentKey, name: isNamed ? name : null, content_type: contentType, sha256, bytes, file, base64 }
 }
 
-/** @param text encoded body. @returns the body with the document instead of the marks; null if the text has no marks. */
+/**
+ * Puts a document where the marks are.
+ * @param text encoded body.
+ * @returns the body as a stream; null if the text has no mark.
+ */
 export function withDocument(text: string, document: OpenedDocument, marks: DocumentMarks): StreamedBody | null {
   const pieces = text.split(new RegExp(`(${marks.file}|${marks.base64})`))
   if (pieces.length === 1) return null
@@ -55,7 +62,10 @@ async function* chunksOf(pieces: readonly string[], document: OpenedDocument, ma
   }
 }
 
-/** @throws PermanentError if the file's length differs. */
+/**
+ * Streams a document.
+ * @throws PermanentError if the file's length differs from `bytes`.
+ */
 async function* counted({ bytes, open }: OpenedDocument): AsyncGenerator<Buffer> {
   let taken = 0
   for await (const chunk of (await open()) as AsyncIterable<Buffer>) {
@@ -65,7 +75,7 @@ async function* counted({ bytes, open }: OpenedDocument): AsyncGenerator<Buffer>
   if (taken !== bytes) throw new PermanentError(`the stored document has ${taken} instead of ${bytes} bytes`)
 }
 
-/** Base64 turns three bytes into four characters, so chunks are cut at multiples of three bytes. */
+/** Encodes a stream in base64. Three bytes become four characters, so chunks are cut at multiples of three bytes. */
 async function* inBase64(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let rest = Buffer.alloc(0)
   for await (const chunk of chunks) {

@@ -18,7 +18,7 @@ export interface DocumentPushOptions {
   readonly judge: AnswerJudge
   readonly marks: DocumentMarks
   readonly clock: Clock
-  /** Not set if no documents are sent. */
+  /** Missing if no documents are sent. */
   readonly openDocument?: OpenDocument | undefined
 }
 
@@ -27,12 +27,13 @@ interface Opened {
   readonly view: TemplateInput
 }
 
-/** Maximum characters of an answer stored for `upload`. */
+/** Characters of the answer to `request` that are stored for `upload`. */
 const ANSWER_LENGTH = 256 * 1024
 
 /**
- * Sends changes with a document: by `request`, or with an `upload`, the record by `request` and then the bytes by `upload`. Each attempt is
- * one request. So the first answer is stored before the upload, and a failed upload doesn't repeat `request`.
+ * Sends changes with a document. Without `upload`, `request` sends the document. With `upload`, `request` sends the
+ * record first, and `upload` sends the bytes. Each attempt is one request. The answer to `request` is stored before the
+ * upload, so a failed upload doesn't repeat `request`.
  */
 export class DocumentPush {
   readonly #o: DocumentPushOptions
@@ -41,12 +42,12 @@ export class DocumentPush {
     this.#o = options
   }
 
-  /** @returns the document; null if the change has none or the destination gets no documents. */
+  /** @returns the change's document. Null if the change has none, or if the destination gets no documents. */
   attachedTo(item: PushItem): AttachedDocument | null {
     return this.#o.openDocument === undefined ? null : attachedDocument(item)
   }
 
-  /** Never rejects. */
+  /** Sends the record, or the upload if the target already has the record. Never rejects. */
   async send(item: PushItem, attached: AttachedDocument, signal: AbortSignal): Promise<Outcome> {
     const { destination, requests, judge, clock } = this.#o
     const { request, upload } = destination
@@ -62,7 +63,10 @@ export class DocumentPush {
     return outcome.type === 'delivered' ? this.afterRecord(outcome, 'request', reply) : outcome
   }
 
-  /** Decides what follows once the target has a document's record: the upload, if configured. */
+  /**
+   * @returns the outcome after the target accepted a document's record. If `upload` is configured, the upload comes
+   * next.
+   */
   afterRecord(outcome: Delivered, answered: RecordTaken['answered'], { answer, origin }: Answered): Outcome {
     if (this.#o.destination.upload === null) return outcome
     const { status, remoteId, detail } = outcome
@@ -71,7 +75,10 @@ export class DocumentPush {
     return { type: 'record_taken', status, remoteId, progress: { step: 'record_taken', answered, origin, body, isWhole, detail } }
   }
 
-  /** @throws PermanentError if a template fails or the document can't be opened. */
+  /**
+   * Builds the requests for a change without sending them.
+   * @throws PermanentError if a template fails or the document can't be opened.
+   */
   async preview(item: PushItem, attached: AttachedDocument): Promise<PreviewedRequest> {
     const { destination, templates } = this.#o
     const { request: template, upload } = destination
@@ -85,7 +92,7 @@ export class DocumentPush {
       return { ...request, upload: this.#shown(second, opened, new URL(built.url).origin) }
     } catch (error) {
       if (!(error instanceof PermanentError)) throw error
-      // The URL usually comes from the answer, which doesn't exist yet.
+      // The URL usually comes from the answer to `request`. A preview has no answer.
       return { ...request, upload: { method: upload.method, url: '(from the answer to the request)', headers: {}, body: null } }
     }
   }
@@ -128,12 +135,14 @@ export class DocumentPush {
     if ('failure' in reply) return ofUpload(reply.failure)
     const { answer, origin } = reply
     if (isSuccess(answer.status)) return { type: 'delivered', status: answer.status, remoteId: null, detail }
-    // A host without credentials can't reject them, so only the status is judged.
+    // A host that got no credentials can't reject them. Only the status counts then.
     return ofUpload(origin === trusted ? await judge.failure(answer, { item: view }) : refusal(answer))
   }
 }
 
-/** Repeating an upload is harmless, so an unknown outcome is a failure. */
+/**
+ * @returns the outcome of a failed upload. Repeating an upload is harmless, so an unknown outcome becomes a failure.
+ */
 function ofUpload(failure: Failure): Outcome {
   const certain = failure.type === 'unknown' ? repeatable(failure) : failure
   return { ...certain, error: `upload: ${certain.error}` }

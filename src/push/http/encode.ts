@@ -4,7 +4,7 @@ import type { RequestTemplate } from '../../config/config.ts'
 import { isObject, type Json } from '../../model/json.ts'
 import { xmlText } from './xml.ts'
 
-/** `contentType`: the format's default, which a header can override. */
+/** `contentType` is the format's default. A header of the request can override it. */
 export interface EncodedBody {
   readonly text: string
   readonly contentType: string
@@ -13,8 +13,8 @@ export interface EncodedBody {
 const MAX_BYTES = 8 * 1024 * 1024
 
 /**
- * Templates yield values, never encoded text, so escaping can't go wrong. @throws PermanentError if the value doesn't fit the format or is
- * too long.
+ * Encodes the body of a request. Templates yield values, never encoded text, so escaping can't go wrong.
+ * @throws PermanentError if the value doesn't fit the format, or is too long.
  */
 export function encodeBody(format: RequestTemplate['format'], value: Json): EncodedBody {
   if (value === null) throw new PermanentError('the body yields nothing')
@@ -39,7 +39,7 @@ function encode(format: RequestTemplate['format'], value: Json): EncodedBody {
   }
 }
 
-/** A list repeats its field; null omits the field. */
+/** Encodes a form. A list repeats its field. Null omits the field. */
 function formText(value: Json): string {
   if (!isObject(value)) throw new PermanentError('a form must be an object of fields')
   const form = new URLSearchParams()
@@ -53,8 +53,9 @@ function formText(value: Json): string {
 }
 
 /**
- * A field is text, a number, a boolean, or an object of `file` (text, such as a document's mark), `name` and `type`. A list repeats its
- * field; null omits the field. @throws PermanentError for any other field.
+ * Encodes a multipart form. A field is text, a number, a boolean, or an object of `file`, `name`, and `type`. `file` is
+ * text, such as a document's mark. A list repeats its field. Null omits the field.
+ * @throws PermanentError for any other field.
  */
 function multipart(value: Json): { readonly text: string; readonly contentType: string } {
   if (!isObject(value)) throw new PermanentError('a multipart body must be an object of fields')
@@ -75,7 +76,7 @@ function partOf(name: string, field: Json): string {
   return `${disposition}; filename="${quoted(fileName)}"\r\nContent-Type: ${type}\r\n\r\n${file}`
 }
 
-/** Escapes as the HTML standard does. */
+/** Escapes quotation marks and line breaks as the HTML standard does. */
 function quoted(text: string): string {
   return text.replaceAll('"', '%22').replaceAll('\r', '%0D').replaceAll('\n', '%0A')
 }

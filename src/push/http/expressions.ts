@@ -1,6 +1,6 @@
 import type { HttpDestination, RequestTemplate } from '../../config/config.ts'
 
-/** A JSONata expression of a destination's settings, named by its path there. */
+/** A JSONata expression of a destination's settings. `name` is its path in the settings. */
 export interface Expression {
   readonly name: string
   readonly text: string
@@ -8,7 +8,7 @@ export interface Expression {
 
 export type RequestName = 'request' | 'update' | 'upload' | 'lookup' | 'check' | 'probe' | 'auth.request' | 'auth.refresh'
 
-/** The expressions that judge an answer, in order of precedence. `suspend_on` comes just before `success`. */
+/** Expressions that judge an answer, in order of precedence. The setting `suspend_on` comes just before `success`. */
 export const verdicts = ['throttled', 'duplicate', 'refused', 'success'] as const
 
 export function allExpressions(destination: HttpDestination): Expression[] {
@@ -38,7 +38,7 @@ function named(texts: Readonly<Record<string, string | null | undefined>>): Expr
   return Object.entries(texts).flatMap(([name, text]) => (text === null || text === undefined ? [] : [{ name, text }]))
 }
 
-/** @returns one request's expressions: URL, body if any, then headers in order. */
+/** @returns one request's expressions: the URL, the body if there is one, then the headers in order. */
 export function expressionsOf(name: RequestName, template: RequestTemplate | null | undefined): Expression[] {
   const headers = Object.entries(template?.headers ?? {}).map(([header, text]): [string, string] => [headerName(name, header), text])
   return named({ [`${name}.url`]: template?.url, [`${name}.body`]: template?.body, ...Object.fromEntries(headers) })

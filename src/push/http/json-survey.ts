@@ -1,10 +1,10 @@
-/** Facts about JSON text before parsing, which can't be interrupted and rounds numbers. */
+/** Facts about JSON text, found without parsing. Parsing can't be interrupted, and rounds numbers. */
 export interface JsonSurvey {
   /** Nesting depth of lists and objects. */
   readonly levels: number
   /** Approximate number of values, including lists and objects. */
   readonly values: number
-  /** Integers that a double may round. */
+  /** Places of integers that a double would round. */
   readonly longNumbers: readonly Place[]
 }
 
@@ -16,7 +16,9 @@ interface Place {
 const NUMBER = /[-+\d.eE]+/y
 const WHOLE = /^-?[1-9]\d{15,}$/
 
-/** Scans JSON text in one pass, without recursion and without building values. For other text, the result is meaningless. */
+/**
+ * Scans JSON text in one pass, without recursion and without building values. The result is meaningful only for JSON.
+ */
 export function surveyJson(json: string): JsonSurvey {
   const longNumbers: Place[] = []
   let [depth, levels, values] = [0, 0, 1]

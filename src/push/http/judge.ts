@@ -25,20 +25,20 @@ import { verdicts } from './expressions.ts'
 import type { TemplateInput, Templates } from './templates.ts'
 
 type Verdict = (typeof verdicts)[number]
-/** Values of the verdicts' expressions. */
+/** Values that the verdicts' expressions yielded. */
 type VerdictValues = { readonly [V in Verdict]?: Json | undefined }
 
-/** How an answer is judged for a message. */
+/** What an answer means for a message. */
 type Judgement =
   | { readonly type: 'throttled'; readonly pauseMs: number }
   | { readonly type: 'duplicate' | 'refused' | 'suspended' | 'success' | 'none' }
 
-/** Default pause of a throttled destination. */
+/** Pause if an expression throttles the destination without naming a time. */
 const THROTTLED_MS = 60_000
-/** Longest pause by an expression, in s, and longest reason, in characters. */
+/** The longest pause that an expression can request, in s. The longest reason, in characters. */
 const [LONGEST_PAUSE_S, REASON_LENGTH] = [3_600, 300]
 
-/** Judges an answer for the messages that were sent, by the destination's expressions or by status. */
+/** Judges the answers of a destination. Uses its expressions, or the status if it has none. */
 export class AnswerJudge {
   readonly #destination: HttpDestination
   readonly #templates: Templates
@@ -50,13 +50,16 @@ export class AnswerJudge {
     this.#names = verdicts.filter((name) => destination[name] !== null)
   }
 
-  /** The outcome of a request that sent a message. @param sent more input for expressions about the answer. */
+  /**
+   * @returns the outcome of a request that sent one message.
+   * @param sent further input for expressions about the answer.
+   */
   async outcome(answer: Answer, sent: TemplateInput): Promise<Outcome> {
     let judgement: Judgement
     try {
       judgement = await this.#judge(answer, sent)
     } catch (error) {
-      // The target may have the message: the answer is unreadable.
+      // After a 2xx answer that can't be read, the target may have the message.
       return isSuccess(answer.status) ? unreadable(answer, error) : this.#notTaken(answer, 'success')
     }
     const isTaken = judgement.type === 'success' || judgement.type === 'duplicate'
@@ -65,8 +68,8 @@ export class AnswerJudge {
   }
 
   /**
-   * The outcomes of a request that sent several messages, in order. If the whole answer is a success, `batch.result` decides for each
-   * message.
+   * @returns the outcomes of a request that sent several messages, in order. If the whole answer is a success,
+   * `batch.result` decides for each message.
    */
   async outcomes(answer: Answer, sent: TemplateInput, count: number): Promise<readonly Outcome[]> {
     const whole = await this.outcome(answer, sent)
@@ -80,7 +83,7 @@ export class AnswerJudge {
     }
   }
 
-  /** The outcome of a failed request that doesn't contain the message. */
+  /** @returns the outcome of a failed request that doesn't contain the message. */
   async failure(answer: Answer, sent: TemplateInput): Promise<Failure> {
     const pause = this.#names.includes('throttled') ? await this.#pause(answer, sent).catch(() => null) : null
     const found = await this.#withReason(answer, sent)
@@ -90,7 +93,7 @@ export class AnswerJudge {
   async #judge(answer: Answer, sent: TemplateInput): Promise<Judgement> {
     const { success, refused: refuses, throttled: later, suspendOn } = this.#destination
     const byStatus = success === null && isSuccess(answer.status)
-    // No expression could change that the message was accepted.
+    // Without an expression that could decide otherwise, a 2xx is a success.
     if (byStatus && refuses === null && later === null) return { type: 'success' }
     const { found, problem } = await this.#evaluate(this.#names, answer, sent)
     if (problem !== null) return decidedBefore(found, problem)
@@ -107,13 +110,13 @@ export class AnswerJudge {
     sent: TemplateInput,
   ): Promise<{ readonly found: VerdictValues; readonly problem: string | null }> {
     if (names.length === 0) return { found: {}, problem: null }
-    // An incomplete answer is judged only by status.
+    // Throws if a 2xx answer is incomplete, because the expressions could misjudge it.
     if (isSuccess(answer.status)) refuseCut(answer)
     const { values, problem } = await this.#templates.evaluateInTurn(names, seen(answer, sent), bodyOf(answer))
     return { found: Object.fromEntries(names.map((name, index) => [name, values[index] ?? null])), problem }
   }
 
-  /** @param by name of the expression that decides on success. */
+  /** @param by name of the expression that decides about success. */
   #outcomeOf(judgement: Judgement, found: Answer, id: RemoteId, by: 'success' | 'ok'): Outcome {
     switch (judgement.type) {
       case 'success':
@@ -134,12 +137,12 @@ export class AnswerJudge {
   #outcomeInBatch(answer: Answer, result: { readonly [name: string]: Json | undefined }): Outcome {
     const { ok: success, throttled: later, duplicate, refused: refuses, remote_id: id = null, error } = result
     const judgement = judgementOf({ throttled: later, duplicate, refused: refuses, success }, false)
-    // The answer's text also concerns other messages.
+    // The answer's text isn't used as the reason, because it also concerns other messages.
     const outcome = this.#outcomeOf(judgement, { ...answer, reason: reasonIn(error) ?? '' }, remoteIdOf(id), 'ok')
     return outcome.type === 'throttled' ? { ...outcome, isOwn: true } : outcome
   }
 
-  /** If the destination's `error` yields a reason, the reason replaces the answer's text. */
+  /** Evaluates the destination's `error`. If it yields a reason, the reason replaces the answer's text. */
   async #withReason(answer: Answer, sent: TemplateInput): Promise<Answer> {
     if (this.#destination.error === null) return answer
     try {
@@ -163,8 +166,10 @@ export class AnswerJudge {
   }
 
   /**
-   * A target that fails or answers unexpectedly may still have accepted the message. If a lookup is possible, the outcome is unknown and
-   * looked up. Otherwise the answer counts as a failure: most such targets accepted nothing, and a person would have to check each message.
+   * @returns the outcome of an answer that isn't a success. After a server error or an unexpected 2xx, the target may
+   * still have the message. If `lookup` is set and duplicates are harmful, the outcome is unknown, and a lookup
+   * follows. Otherwise, the answer counts as a failure. Most such targets accepted nothing, and a person would have to
+   * check each message.
    */
   #notTaken(answer: Answer, by: 'success' | 'ok'): Failure {
     const { lookup, idempotent } = this.#destination
@@ -181,7 +186,7 @@ export class AnswerJudge {
   }
 }
 
-/** @returns the first match, by precedence. */
+/** @returns the first verdict that applies, by precedence. */
 function judgementOf(found: VerdictValues, isSuspended: boolean): Judgement {
   const pauseMs = pauseIn(found.throttled)
   if (pauseMs !== null) return { type: 'throttled', pauseMs }
@@ -191,16 +196,19 @@ function judgementOf(found: VerdictValues, isSuspended: boolean): Judgement {
   return { type: found.success === true ? 'success' : 'none' }
 }
 
-/** A true verdict precedes later expressions, so their failure doesn't matter. @throws PermanentError if no earlier verdict is true. */
+/**
+ * Judges by the verdicts before a failed expression. If an earlier verdict is true, the failure doesn't matter.
+ * @throws PermanentError if no earlier verdict is true.
+ */
 function decidedBefore(found: VerdictValues, problem: string): Judgement {
   const judgement = judgementOf(found, false)
   if (judgement.type === 'none') throw new PermanentError(problem)
   return judgement
 }
 
-/** @throws PermanentError unless each message has exactly one result. */
+/** @throws PermanentError unless `result` has exactly one object per message. */
 function resultsIn(result: Json, count: number): { readonly [name: string]: Json }[] {
-  // JSONata unwraps a list with one value.
+  // JSONata turns a list of one value into this value.
   const results = count === 1 && !Array.isArray(result) ? [result] : result
   if (!Array.isArray(results) || results.length !== count)
     throw new PermanentError(`batch.result yields ${Array.isArray(results) ? results.length : 'no'} values for ${count} changes`)
@@ -219,7 +227,7 @@ function reasonIn(value: Json | undefined): string | null {
   return withoutSecretWords(value).slice(0, REASON_LENGTH)
 }
 
-/** @returns pause in ms; null if none. */
+/** @returns the pause in ms; null if the value requests none. */
 function pauseIn(value: Json | undefined): number | null {
   if (value === true) return THROTTLED_MS
   return typeof value === 'number' && value > 0 ? Math.min(value, LONGEST_PAUSE_S) * 1_000 : null

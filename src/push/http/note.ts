@@ -1,21 +1,26 @@
 import { isObject } from '../../model/json.ts'
 
-/** A change in readable form. */
+/** A change as text for people. */
 export interface Note {
   /** One line. */
   readonly title: string
-  /** The content, then time, submission and, on the last line, our id. */
+  /** The content, then lines with the time, the submission, and our id. */
   readonly body: string
-  /** UTC, with seconds. */
+  /** Time of the event or change, in UTC, with seconds. */
   readonly at: string
 }
 
-/** Columns that the note shows elsewhere or people don't need. The service's `direction` is the opposite of ours. */
+/**
+ * Columns that the note shows elsewhere, or that people don't need. The service's `direction` is the opposite of ours.
+ */
 const LEFT_OUT = new Set(['account', 'submission_id', 'direction', 'raw'])
 
 /**
- * The template function `$note(change, most)`. Every attempt yields the same text. @param change the templates' `$`. @param most characters
- * of the title, and of the body except its last lines; longer text is cut and marked. @throws Error for any other `change`.
+ * The template function `$note(change, most)`. Every attempt makes the same text.
+ * @param change the `$` of templates.
+ * @param most limit in characters, for the title and for the body without its last lines. Longer text is cut and
+ * marked.
+ * @throws Error if `change` is another value.
  */
 export function noteOf(change: unknown, most: unknown = 4_000): Note {
   if (!isObject(change) || typeof change['message_id'] !== 'string') throw new Error('$note is not given the change; write $note($$)')
@@ -62,13 +67,13 @@ function columnLines(columns: Columns): string[] {
   return shown.map(([name, value]) => `${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`)
 }
 
-/** `quote_received` becomes "Quote received". */
+/** @returns a name in words: `quote_received` becomes "Quote received". */
 function words(name: unknown): string {
   const text = String(name).replaceAll('_', ' ')
   return `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`
 }
 
-/** Never splits a surrogate pair. */
+/** Cuts a long text and marks the cut. Never splits a surrogate pair. */
 function cut(text: string, most: number): string {
   return text.length <= most ? text : `${text.slice(0, most).replace(/[\ud800-\udbff]$/, '')}… (cut)`
 }

@@ -21,10 +21,10 @@ export type Reply = Answered | { readonly failure: Failure }
 
 interface Sending {
   readonly signal: AbortSignal
-  /** Start of the attempt, by the steady clock; default: now. */
+  /** Start of the attempt, by the steady clock. Default: now. */
   readonly startedAt?: number
   readonly document?: OpenedDocument | null
-  /** The only origin that gets credentials; if missing, any allowed origin does. */
+  /** The only origin that gets credentials. If missing, every allowed origin gets credentials. */
   readonly trusted?: string
 }
 
@@ -44,7 +44,10 @@ export class Requests {
     this.#o = options
   }
 
-  /** Builds and sends a request. Never rejects. @param view input of expressions. */
+  /**
+   * Builds and sends a request. Never rejects.
+   * @param view the `$` of the expressions.
+   */
   async ask(name: RequestName, template: RequestTemplate, view: TemplateInput, sending: Sending): Promise<Reply> {
     try {
       return await this.send(await buildRequest(this.#o.templates, name, template, view), template.format, sending)
@@ -53,7 +56,7 @@ export class Requests {
     }
   }
 
-  /** Sends a request, and retries once with a new token after a 401. Never rejects. */
+  /** Sends a request. After a 401, repeats the request once with a new token. Never rejects. */
   async send(built: BuiltRequest, format: RequestTemplate['format'], sending: Sending): Promise<Reply> {
     const { destination, transport, clock, auth: credentials, marks } = this.#o
     const { signal, startedAt = clock.steady(), trusted, document = null } = sending
@@ -64,12 +67,12 @@ export class Requests {
     for (let renewed = false; ; renewed = true) {
       const auth = trusted === undefined || trusted === origin ? await credentials.headers(leftMs(), signal) : { headers: {} }
       if ('failure' in auth) return auth
-      // Too late. The next attempt has the token.
+      // Too little time is left. The next attempt can use the token.
       if (leftMs() < destination.timeoutMs * LEAST_SHARE)
         return { failure: localFailure('what came first, such as getting a token, left too little of `timeout`', false) }
       const result = await transport.send({ ...outgoing(built, streamed, auth.headers), timeoutMs: leftMs() }, signal)
       if (result.type !== 'answer') return { failure: unanswered(result) }
-      // A 401 means that nothing was done, so repeating the request is harmless.
+      // After a 401, the target did nothing. Repeating the request is harmless.
       if (result.status === 401 && !renewed && credentials.renew(auth.headers)) continue
       return { answer: withoutToken(result, auth.headers), origin }
     }

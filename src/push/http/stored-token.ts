@@ -5,30 +5,34 @@ import type { HeldTokens, PushTokens, TokenClaim } from '../../store/outbox/push
 import { StepFailure } from '../contract/outcomes.ts'
 import { noToken } from './token-keeper.ts'
 
-/** `token`: the complete header value. */
+/** `token` is the complete header value. */
 export interface ExchangedToken extends FetchedToken {
   readonly refreshToken: string | null
 }
 
-/** Requests a token with a refresh token; null: with a login. @throws StepFailure. */
+/**
+ * Requests a token with a refresh token. If `refreshToken` is null, logs in instead.
+ * @throws StepFailure if no token is obtained.
+ */
 export type Exchange = (refreshToken: string | null) => Promise<ExchangedToken>
 
-/** How often to check whether another process stored a new token. */
+/** How often to check whether another process stored a new token, in ms. */
 const LOOK_MS = 200
 
 /**
- * One destination's tokens, shared by all processes. One process requests the next token, the others read it from the database. A new token
- * pair is stored before use. A lost token (crash, rejected or unanswered refresh) causes a new login.
+ * One destination's tokens, shared by all processes. One process requests the next token. The other processes read this
+ * token from the database. A new token and refresh token are stored before use. After a crash, or if a refresh is
+ * rejected or unanswered, the next request logs in.
  */
 export class StoredToken {
   readonly #exchange: Exchange
   readonly #tokens: PushTokens
   readonly #clock: Clock
   readonly #waitMs: number
-  /** The last returned token. By the next request, this token has expired or was rejected. */
+  /** The token returned last. When `next` runs again, this token has expired or was rejected. */
   #last: string | null = null
 
-  /** @param waitMs longest wait for another process. */
+  /** @param waitMs longest wait for another process, in ms. */
   constructor(exchange: Exchange, tokens: PushTokens, clock: Clock, waitMs: number) {
     this.#exchange = exchange
     this.#tokens = tokens
@@ -36,7 +40,10 @@ export class StoredToken {
     this.#waitMs = waitMs
   }
 
-  /** @returns a token other than `#last`. @throws StepFailure. */
+  /**
+   * @returns a token other than `#last`.
+   * @throws StepFailure if no token is obtained.
+   */
   async next(): Promise<FetchedToken> {
     try {
       const next = await this.#takeOrRequest()
@@ -62,7 +69,7 @@ export class StoredToken {
 
   async #claimed(claim: TokenClaim): Promise<FetchedToken> {
     try {
-      // Another process may have just stored a token.
+      // Another process may have stored a token just before the claim.
       const stored = this.#usable(claim.held)
       if (stored === null) return await this.#request(claim)
       await this.#tokens.release(claim)
@@ -83,7 +90,10 @@ export class StoredToken {
     return got
   }
 
-  /** @returns null if the target rejects the refresh token, which can happen at any time. */
+  /**
+   * Requests a token with the refresh token.
+   * @returns null if the target rejects the refresh token, which can happen at any time.
+   */
   async #refreshed(claim: TokenClaim, refreshToken: string): Promise<ExchangedToken | null> {
     await this.#tokens.spend(claim)
     try {

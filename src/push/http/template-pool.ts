@@ -3,23 +3,26 @@ import { messageOf, PermanentError, TransientError } from '../../base/errors.ts'
 import { startGuarded } from '../../base/guarded-process.ts'
 import type { AnswerBody } from './answer-body.ts'
 
-/** A job for a child process. Contains JSON texts, which are cheaper to pass than values. */
+/** A job for a child process. The input is JSON text, because passing text is faster than passing values. */
 export interface TemplateJob {
   /** In order of evaluation. */
   readonly expressions: readonly (readonly [name: string, text: string])[]
   /** JSON text of the `$` of expressions. */
   readonly input: string
-  /** The answer that expressions see as `body`. */
+  /** The answer that expressions see as `body`; null if there is none. */
   readonly body: AnswerBody | null
 }
 
-/** JSON texts of the values. If an expression failed: the values before it, and its problem. */
+/**
+ * `values` are JSON texts. If an expression failed, `values` has the results before it, and `problem` describes the
+ * failure.
+ */
 export interface TemplateResult {
   readonly values: readonly string[]
   readonly problem: string | null
 }
 
-/** A destination. Its jobs run one at a time, so that a slow destination leaves a child to others. */
+/** A destination. Its jobs run one at a time, so a slow destination can't block all children. */
 type Owner = object
 
 interface Pending {
@@ -37,33 +40,37 @@ interface Child {
   readonly process: ChildProcess
   isReady: boolean
   running: Running | null
-  /** Ticks until the child is killed: first its start, then its job. */
+  /** Ticks until the child is killed. Counts first while the child starts, then during each job. */
   ticksLeft: number
   idleTimer: NodeJS.Timeout | undefined
 }
 
-/** Maximum children, for all destinations together. */
+/** Most children at the same time, for all destinations together. */
 const MOST_CHILDREN = 2
-/** A new child takes 80 MB, including 45 MB of shared memory. */
+/** Memory limits of a child, in MB. A new child takes 80 MB, including 45 MB of shared memory. */
 const [HEAP_MB, MEMORY_MB] = [64, 192]
 const V8_OPTIONS = [`--max-old-space-size=${HEAP_MB}`, '--max-semi-space-size=4', '--v8-pool-size=1']
-/** At most one tick passes while the machine sleeps or this process is blocked. */
+/** Time limits are counted in ticks. If the machine sleeps or this process is blocked, at most one tick passes. */
 const TICK_MS = 50
 const START_TICKS = 60_000 / TICK_MS
 const IDLE_MS = 60_000
 
 /**
- * Evaluates JSONata in child processes, which start on demand. Threads aren't enough, because a huge string crashes the whole process. A
- * child that takes too much time or memory is killed, and only its job fails.
+ * Evaluates JSONata in child processes, which start on demand. Threads aren't safe, because a huge string crashes the
+ * whole process. If a job takes too much time or memory, its child is killed. Only this job fails.
  */
 class TemplatePool {
   readonly #children = new Set<Child>()
-  /** Jobs, in round-robin order. */
+  /** Waiting jobs by destination. Destinations take turns. */
   readonly #waiting = new Map<Owner, Pending[]>()
-  /** Runs while jobs exist, and keeps this process alive. Children don't. */
+  /** Runs while jobs exist, and keeps this process alive. The children don't keep it alive. */
   #ticker: NodeJS.Timeout | undefined
 
-  /** @throws PermanentError if the job takes too much time or memory; TransientError if it can't be evaluated now. */
+  /**
+   * Evaluates a job in a child.
+   * @throws PermanentError if the job takes too much time or memory.
+   * @throws TransientError if the job can't be evaluated now.
+   */
   evaluate(owner: Owner, job: TemplateJob, deadlineMs: number): Promise<TemplateResult> {
     return new Promise((resolve, reject) => {
       const pending = { job, deadlineMs, resolve, reject }
@@ -74,7 +81,7 @@ class TemplatePool {
     })
   }
 
-  /** Fails an owner's jobs with a TransientError. */
+  /** Fails a destination's jobs with a TransientError. */
   cancel(owner: Owner, why: string): void {
     const waiting = this.#waiting.get(owner) ?? []
     this.#waiting.delete(owner)
@@ -83,7 +90,10 @@ class TemplatePool {
     this.#assign()
   }
 
-  /** Gives waiting jobs to idle children. Starts a child for the first job; a job that waits for a tick starts another. */
+  /**
+   * Gives waiting jobs to idle children. If there is no child, starts one. If a job still waits at the next tick,
+   * another child starts.
+   */
   #assign(): void {
     for (const child of this.#children) {
       if (!child.isReady || child.running !== null) continue
@@ -93,7 +103,7 @@ class TemplatePool {
       child.running = next
       child.ticksLeft = Math.ceil(next.deadlineMs / TICK_MS) + 1
       try {
-        // If the child has ended, `exit` reports it.
+        // The callback ignores errors: if the child has ended, `exit` reports this.
         child.process.send(next.job, () => {})
       } catch (error) {
         this.#end(child, new PermanentError(`${namesIn(next)} cannot be evaluated: ${messageOf(error)}`))
@@ -117,7 +127,7 @@ class TemplatePool {
   }
 
   #start(): void {
-    // Source files end in .ts, built files in .js.
+    // The script is a .ts file in the source and a .js file in the build.
     const script = import.meta.url.endsWith('.ts') ? './template-process.ts' : './template-process.js'
     let started: ChildProcess
     try {
@@ -165,7 +175,9 @@ class TemplatePool {
     }
   }
 
-  /** A child ended unexpectedly. If it was never ready, it failed to start. */
+  /**
+   * Handles a child that ended unexpectedly. A child that was never ready failed to start, so all waiting jobs fail.
+   */
   #ended(child: Child, how: string): void {
     if (!this.#children.has(child)) return
     const { running, isReady } = child
@@ -192,7 +204,10 @@ class TemplatePool {
 
 export const templatePool = new TemplatePool()
 
-/** V8 and `guard` abort a process that uses too much memory. Other signals come from outside. */
+/**
+ * @returns the error for a job whose child ended. SIGABRT and SIGTRAP mean that the job used too much memory. SIGKILL
+ * was sent by the system.
+ */
 function errorOf(running: Running, how: string): Error {
   const names = namesIn(running)
   if (how === 'SIGKILL') return new TransientError(`${names} could not be evaluated: the system ended the process`)

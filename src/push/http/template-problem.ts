@@ -1,11 +1,12 @@
 import { withoutSecrets } from '../../base/secret.ts'
 import { isObject } from '../../model/json.ts'
 
-/** Codes of messages written by the expression's author: `$error("…")` and `$assert(…, "…")`. */
+/** Codes of errors whose message the expression's author wrote: `$error("…")` and `$assert(…, "…")`. */
 const AUTHOR_CODES = new Set(['D3137', 'D3141'])
 
 /**
- * Describes an expression's problem for the operator. JSONata puts values into its messages. They are submission data, so they are removed.
+ * Describes an expression's problem for the operator. JSONata puts values into its messages. The values are submission
+ * data, so they are removed.
  * @param error from `jsonata`: an Error when compiling, any object when evaluating.
  */
 export function problemOf(error: unknown): string {
@@ -17,12 +18,12 @@ export function problemOf(error: unknown): string {
   return `${sentence}${AUTHOR_CODES.has(code) ? '' : place}`
 }
 
-/** Forms of a value inside a message. */
+/** @returns the texts that a value can have inside a message. */
 function shown(value: unknown): string[] {
   return value === undefined ? [] : [shownBy(JSON.stringify, value), shownBy(String, value)]
 }
 
-/** If conversion fails, the value is in no message either. */
+/** @returns the value as text. If this fails, JSONata couldn't put the value into its message either. */
 function shownBy(show: (value: unknown) => string | undefined, value: unknown): string {
   try {
     return show(value) ?? ''

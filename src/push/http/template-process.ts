@@ -9,20 +9,21 @@ import { problemOf } from './template-problem.ts'
 import { urlOf } from './url.ts'
 
 /*
- * The child process of template-pool.ts. It evaluates one job at a time. An expression sees only its input, not even the environment. The
- * parent ends this process if a job takes too long.
+ * The child process of template-pool.ts. Evaluates one job at a time. An expression sees only its input, and no
+ * environment variables. The parent kills this process if a job takes too long.
  */
 
-/** Maximum call stack depth and list length. */
+/** Limits of the call stack's depth and of a list's length. */
 const BOUNDS = { stack: 1_000, sequence: 100_000 }
 const MOST_COMPILED = 500
-/** Maximum length of a value as text: that of the longest request body. */
+/** Longest value as text, in characters. A request body has the same limit in bytes. */
 const MOST_CHARACTERS = 8 * 1024 * 1024
 
 const compiled = new Map<string, jsonata.Expression>()
 
 guard()
-// Ctrl+C, a closed terminal and systemd also signal this process, but the parent decides when it ends.
+// Ctrl+C, a closed terminal, and systemd also signal this process. The signals are ignored, because the parent decides
+// when this process ends.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {})
 
 process.on('message', (job: TemplateJob) => {
@@ -32,7 +33,10 @@ process.on('message', (job: TemplateJob) => {
 })
 process.send?.('ready')
 
-/** @throws Error if the job's body can't be read. */
+/**
+ * Evaluates a job.
+ * @throws Error if the job's `body` can't be read.
+ */
 async function answer({ expressions, input, body }: TemplateJob): Promise<TemplateResult> {
   const parsed = JSON.parse(input) as Record<string, Json>
   const seen = body === null ? parsed : { ...parsed, body: bodyValue(body) }
@@ -58,7 +62,10 @@ function compile(text: string): jsonata.Expression {
   return expression
 }
 
-/** JSONata may yield nothing, or functions. The parent parses the text, so its length is limited. */
+/**
+ * @returns a value as JSON text. Functions, and an expression without a value, become null. The size is limited,
+ * because the parent parses the text.
+ */
 function jsonOf(value: unknown): string {
   const text = JSON.stringify(value, (_, part: unknown) => (isFunction(part) ? null : part)) as string | undefined
   if (text === undefined) return 'null'
@@ -69,7 +76,7 @@ function jsonOf(value: unknown): string {
   return text
 }
 
-/** JSONata represents functions as objects. */
+/** JSONata represents functions as objects with one of these properties. */
 function isFunction(part: unknown): boolean {
   return typeof part === 'object' && part !== null && ('_jsonata_function' in part || '_jsonata_lambda' in part)
 }

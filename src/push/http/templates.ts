@@ -7,13 +7,18 @@ import { templatePool } from './template-pool.ts'
 /** The `$` of expressions. */
 export type TemplateInput = { readonly [name: string]: Json }
 
-/** Values in the order of the names up to the first failure, and the failure's text. */
+/**
+ * `values` has the results in order, up to the first failure. `problem` describes the failure; null if there is none.
+ */
 export interface TemplateAnswer {
   readonly values: Json[]
   readonly problem: string | null
 }
 
-/** Time limit for all expressions of one job. One change takes microseconds; a second leaves room for a very busy machine. */
+/**
+ * Time limit for all expressions of one job, in ms. One change takes microseconds. A second is enough even on a very
+ * busy machine.
+ */
 const DEADLINE_MS = 1_000
 const CLOSED = 'the destination is being closed'
 
@@ -22,16 +27,20 @@ export class Templates {
   readonly #deadlineMs: number
   #isClosed = false
 
-  /** @param expressions checked by `checkTemplates`. */
+  /** @param expressions that passed `checkTemplates`. */
   constructor(expressions: readonly Expression[], deadlineMs = DEADLINE_MS) {
     this.#texts = new Map(expressions.map(({ name, text }) => [name, text]))
     this.#deadlineMs = deadlineMs
   }
 
   /**
-   * @param input the `$` of expressions. @param body the `body` of expressions. @returns the values in order; null for nothing. @throws
-   * PermanentError if an expression fails, takes too much time or memory, or the input can't be read; TransientError if evaluation isn't
-   * possible now.
+   * Evaluates expressions.
+   * @param input the `$` of expressions.
+   * @param body the `body` of expressions.
+   * @returns the values in order; null if an expression yields nothing.
+   * @throws PermanentError if an expression fails, or takes too much time or memory.
+   * @throws PermanentError if the input can't be read.
+   * @throws TransientError if evaluation isn't possible now.
    */
   async evaluate(names: readonly string[], input: TemplateInput, body: AnswerBody | null = null): Promise<Json[]> {
     const { values, problem } = await this.evaluateInTurn(names, input, body)
@@ -40,8 +49,8 @@ export class Templates {
   }
 
   /**
-   * Like `evaluate`, but also returns the values before the first failed expression. Throws after a timeout or lack of memory, because no
-   * value is known then.
+   * Like `evaluate`, but a failed expression doesn't throw: the result has the values before the failure. A timeout or
+   * lack of memory still throws, because no value is known then.
    */
   async evaluateInTurn(names: readonly string[], input: TemplateInput, body: AnswerBody | null = null): Promise<TemplateAnswer> {
     if (this.#isClosed) throw new TransientError(CLOSED)
@@ -50,14 +59,14 @@ export class Templates {
     return { values: values.map((text) => JSON.parse(text) as Json), problem }
   }
 
-  /** Fails pending jobs. */
+  /** Fails waiting and later jobs with a TransientError. */
   close(): void {
     this.#isClosed = true
     templatePool.cancel(this, CLOSED)
   }
 }
 
-/** @throws PermanentError, for example if the input is nested too deeply. */
+/** @throws PermanentError if the input can't be written as JSON, for example because of deep nesting. */
 function jsonOf(names: readonly string[], input: TemplateInput): string {
   try {
     return JSON.stringify(input)

@@ -13,12 +13,16 @@ import { basic, noToken } from './token-keeper.ts'
 
 type TokenConfig = Extract<AuthConfig, { type: 'oauth2' | 'password' }>
 
-/** Lifetime of a token if the answer gives none. */
+/** Lifetime of a token, in s, if the answer gives none. */
 const DEFAULT_LIFETIME_S = 300
-/** Error codes for rejected credentials (RFC 6749). */
+/** Error codes that mean rejected credentials (RFC 6749). */
 const WITHDRAWN = new Set(['invalid_client', 'invalid_grant', 'unauthorized_client'])
 
-/** Gets a token as the value of `authorization`, by client credentials, password or refresh token. @throws StepFailure. */
+/**
+ * Gets a token with client credentials, a password, or a refresh token.
+ * @returns the token as a value for the header `authorization`.
+ * @throws StepFailure if no token is obtained.
+ */
 export async function exchangeToken(
   config: TokenConfig,
   transport: Transport,
@@ -35,7 +39,10 @@ export async function exchangeToken(
   return tokenOf(await answerOf(transport, request))
 }
 
-/** Sends a token request. @throws StepFailure unless the answer is 2xx. */
+/**
+ * Sends a token request.
+ * @throws StepFailure unless a complete 2xx answer arrives.
+ */
 export async function answerOf(transport: Transport, request: Parameters<Transport['send']>[0]): Promise<Answer> {
   const result = await transport.send(request, new AbortController().signal)
   if (result.type !== 'answer') throw new StepFailure(noToken(result.error, false, result.type === 'not_sent' && result.permanent))
@@ -79,7 +86,10 @@ function setIfGiven(form: URLSearchParams, fields: Readonly<Record<string, strin
   for (const [name, value] of Object.entries(fields)) if (value !== null) form.set(name, value)
 }
 
-/** A rejected login is permanent, so that `LoginRefusals` counts it. Temporary statuses aren't permanent. */
+/**
+ * @returns the outcome of a rejected token request. Refused credentials suspend the destination. Other rejections are
+ * permanent failures, which `LoginRefusals` counts. A temporary status, such as 429 or 500, isn't permanent.
+ */
 function refusal(answer: Answer): Failure {
   const { status, body, retryAfterMs } = answer
   const parsed = parseJson(body)
@@ -93,8 +103,10 @@ function refusal(answer: Answer): Failure {
 type Login = Extract<AuthConfig, { type: 'login' }>
 
 /**
- * Gets a token by the destination's login, or by its `refresh`. @param refreshToken null: log in. @returns the token as a header value.
- * @throws StepFailure.
+ * Gets a token with the destination's login, or with its `refresh` request.
+ * @param refreshToken null to log in.
+ * @returns the token as a header value.
+ * @throws StepFailure if no token is obtained.
  */
 export async function logIn(
   login: Login,

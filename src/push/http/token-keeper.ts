@@ -4,18 +4,19 @@ import { type FetchedToken, type TokenContext, TokenHolder } from '../../base/to
 import { LoginRefusals } from '../contract/login-refusals.ts'
 import { type Failure, localFailure, StepFailure } from '../contract/outcomes.ts'
 
-/** Share of a token's lifetime after which it is renewed. */
+/** A token is renewed when this share of its lifetime has passed. */
 const RENEW_AFTER = 0.9
 
-/** Caches the token of one destination. Concurrent callers share one token request. */
+/** Caches the token of one destination. Callers at the same time share one token request. */
 export class TokenKeeper implements Auth {
   readonly #clock: Clock
   readonly #header: string
   readonly #holder: TokenHolder<FetchedToken, TokenContext>
 
   /**
-   * @param exchange returns the complete header value. Has a separate timeout, because several callers may wait for it. Throws StepFailure.
-   * @param header in lower case.
+   * @param exchange requests a token and returns the complete header value. Throws StepFailure. Must have its own
+   * timeout, because several callers may wait for the token.
+   * @param header name of the header, in lower case.
    */
   constructor(exchange: () => Promise<FetchedToken>, clock: Clock, header = 'authorization') {
     this.#clock = clock
@@ -36,7 +37,7 @@ export class TokenKeeper implements Auth {
     }
   }
 
-  /** The first request rejected with a token renews it for all requests. */
+  /** Drops the token of a rejected request. The next request gets a new token for all requests. */
   renew(headers: Readonly<Record<string, string>>): boolean {
     this.#holder.forget(headers[this.#header] ?? '')
     return true
@@ -44,7 +45,8 @@ export class TokenKeeper implements Auth {
 }
 
 /**
- * @returns the outcome of a message that wasn't sent for lack of a token. @param permanent a rejected login, as counted by `LoginRefusals`.
+ * @returns the outcome of a message that wasn't sent because no token was obtained.
+ * @param permanent whether the login was rejected. `LoginRefusals` counts permanent failures.
  */
 export function noToken(
   why: string,
@@ -55,17 +57,26 @@ export function noToken(
   return { ...localFailure(`no token: ${why}`, permanent), alive, status }
 }
 
-/** A request's authentication headers, or why none are available. */
+/** Authentication headers of a request, or the reason why there are none. */
 export type AuthHeaders = { readonly headers: Readonly<Record<string, string>> } | { readonly failure: Failure }
 
 export interface Auth {
-  /** Never rejects. @param timeoutMs longest wait for a token. */
+  /**
+   * Gets the headers, with a token if needed. Never rejects.
+   * @param timeoutMs longest wait for a token.
+   */
   headers(timeoutMs: number, signal: AbortSignal): Promise<AuthHeaders>
-  /** Call after a 401 for `headers`. @returns whether a retry with other headers makes sense. */
+  /**
+   * Call this after a 401 answer to a request with `headers`.
+   * @returns whether a retry with new headers may work.
+   */
   renew(headers: Readonly<Record<string, string>>): boolean
 }
 
-/** @returns the `authorization` header of HTTP Basic. Escapes nothing, as nearly every server expects. */
+/**
+ * @returns the `authorization` header of HTTP Basic. User name and password aren't escaped, because nearly every server
+ * expects this.
+ */
 export function basic(username: string, password: string): string {
   return `Basic ${Buffer.from(`${username}:${password}`, 'utf8').toString('base64')}`
 }

@@ -2,8 +2,8 @@ import { PermanentError } from '../../base/errors.ts'
 import { isObject, type Json } from '../../model/json.ts'
 
 const NAME = /^[A-Za-z_][\w.-]*(?::[A-Za-z_][\w.-]*)?$/
-/** Characters that XML 1.0 forbids, even escaped. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this is about.
+/** Characters that XML 1.0 forbids, even in escaped form. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern must match control characters.
 const FORBIDDEN = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g
 const ESCAPES: Readonly<Record<string, string>> = {
   '&': '&amp;',
@@ -17,9 +17,10 @@ const ESCAPES: Readonly<Record<string, string>> = {
 const MAX_DEPTH = 64
 
 /**
- * Encodes an object with one key as an XML document. Keys become elements, in order; `@name` becomes an attribute, `#text` the text of an
- * element with attributes. A list repeats its element; null omits it. Values are escaped. @throws PermanentError if a key is no XML name,
- * or the number of roots isn't one.
+ * Encodes an object with one key as an XML document. Keys become elements, in order. `@name` becomes an attribute.
+ * `#text` becomes the text of an element with attributes. A list repeats its element. Null omits the element. Values
+ * are escaped.
+ * @throws PermanentError if a key isn't an XML name, or if there isn't exactly one root.
  */
 export function xmlText(document: Json): string {
   const roots = isObject(document) ? Object.entries(document as Record<string, Json>) : []

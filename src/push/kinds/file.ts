@@ -12,9 +12,9 @@ import { deliveryOf, newDelivery, temporaryName } from '../file/names.ts'
 import { type RowWriter, rowWriter } from '../file/rows.ts'
 import { sftpTarget } from '../file/sftp.ts'
 
-/** Age at which a temporary file counts as abandoned. */
+/** Age of a temporary file, in ms, from which it counts as abandoned. */
 const STALE_MS = 3_600_000
-/** Share of the timeout for writing rows. The rest is for renaming. */
+/** Share of the timeout for writing rows. The rest is for renaming files. */
 const WRITING_SHARE = 0.6
 const NOT_ATTEMPTED: Outcome = { type: 'not_attempted' }
 
@@ -65,12 +65,13 @@ class FileKind implements DeliveryKind {
   }
 
   /**
-   * Finishes deliveries whose files an earlier attempt wrote, before newer files are written. @param names receives each row's file name.
+   * Finishes deliveries whose files an earlier attempt wrote. Runs before newer files are written.
+   * @param names receives each row's file name, by outbox id.
    */
   async #finishEarlier(drop: Drop, items: readonly PushItem[], names: Map<number, string>): Promise<void> {
     const { place } = this.#target
     const rows = items.flatMap(({ outboxId, progress }) =>
-      // If the place has changed, earlier files are ignored and rows are written again.
+      // If the destination's folder changed, earlier files are ignored and their rows are written again.
       progress?.step === 'files_written' && progress.place === place ? [{ outboxId, ...progress }] : [],
     )
     for (const [, [first, ...others]] of Map.groupBy(rows, ({ delivery }) => delivery)) {
@@ -79,7 +80,7 @@ class FileKind implements DeliveryKind {
     }
   }
 
-  /** Tests the steps of a delivery with a temporary file. */
+  /** Writes, renames, and removes a temporary file, as a delivery would. */
   async probe(signal: AbortSignal): Promise<ProbeResult> {
     const { place } = this.#target
     try {
@@ -115,7 +116,7 @@ class FileKind implements DeliveryKind {
     return await withTimeout(this.#context.clock, timeoutMs, signal, withDrop, late)
   }
 
-  /** Removes temporary files left by failed attempts or a crash. Failures are only logged. */
+  /** Removes temporary files of failed attempts and crashes. Failures are only logged. */
   async #clean(drop: Drop): Promise<void> {
     const { clock, log, db } = this.#context
     const { name } = this.#destination
@@ -137,7 +138,10 @@ class FileKind implements DeliveryKind {
   }
 }
 
-/** Readers may see files from the first rename on. Before that, nothing counts as written. */
+/**
+ * @returns the outcome of a row after an error. Before the first rename, nothing counts as written. After it, readers
+ * may have seen the row's file, so the outcome is unknown.
+ */
 function failure(error: unknown, { renaming }: BatchProgress, outboxId: number): Outcome {
   if (renaming === null) return notWritten(error)
   const progress = renaming.get(outboxId)
@@ -148,7 +152,10 @@ function written(name: string | undefined): Outcome {
   return name === undefined ? NOT_ATTEMPTED : { type: 'delivered', status: null, remoteId: null, detail: name }
 }
 
-/** A folder or server never rejects single rows: every failure affects the whole destination. */
+/**
+ * @returns the outcome if nothing was written. A folder or server never rejects single rows, so every failure affects
+ * the whole destination.
+ */
 function notWritten(error: unknown): Outcome {
   const text = messageOf(error)
   if (error instanceof PermanentError) return { type: 'suspend', retry: 'slowly', status: null, error: text }

@@ -33,14 +33,17 @@ type Look =
   | { readonly type: 'absent' }
   | { readonly type: 'unclear'; readonly outcome: Unclear }
 
-/** Longest body that is read of one answer, and of all concurrent answers together. */
+/** Most bytes read of one answer, and of all answers that arrive at the same time. */
 const ANSWER_BYTES = 4 * 1024 * 1024
 const ALL_ANSWERS_BYTES = 16 * 1024 * 1024
 
-/** Time limit for a request's expressions, and extra time per change of a batch. */
+/** Time limit for a request's expressions, and extra time for each change of a batch. Both in ms. */
 const [TEMPLATES_MS, TEMPLATES_MS_PER_ITEM] = [1_000, 10]
 
-/** Delivers one or several changes per templated request, to REST and SOAP systems. */
+/**
+ * Makes a kind that delivers changes with templated requests, to REST and SOAP systems. A request has one change, or
+ * several with `batch`.
+ */
 export function createHttp(destination: HttpDestination, context: KindContext): DeliveryKind {
   const bodyLimitBytes = Math.min(ANSWER_BYTES, Math.floor(ALL_ANSWERS_BYTES / destination.concurrency))
   const transport = openTransport(destination, context.proxy, { clock: context.clock, bodyLimitBytes })
@@ -152,7 +155,10 @@ class HttpKind implements DeliveryKind {
     return this.#documents.attachedTo(item) === null ? outcome : this.#documents.afterRecord(outcome, 'lookup', look)
   }
 
-  /** Uses `check` if the target's id is known, otherwise `lookup`, which finds an inserted record only by our id. */
+  /**
+   * Uses `check` if the record's id at the target is known, otherwise `lookup`. For an insert, `lookup` gets no id of
+   * the target, so it searches by our id.
+   */
   async #verify(item: PushItem, signal: AbortSignal): Promise<Presence> {
     const { check, lookup } = this.#destination
     const byId = check !== null && item.remoteId !== null
@@ -167,25 +173,29 @@ class HttpKind implements DeliveryKind {
     return look.type === 'absent' ? { type: 'lacks' } : { type: 'undetermined', outcome: look.outcome }
   }
 
-  /** An answer is inconclusive if it's incomplete or the expressions can't read it. */
+  /**
+   * Searches for a message at the target. The result is unclear if the answer is incomplete, or if the expressions
+   * can't read it.
+   */
   async #look(name: 'lookup' | 'check', template: Lookup, item: PushItem, signal: AbortSignal): Promise<Look> {
     const unclear = (outcome: Unclear): Look => ({ type: 'unclear', outcome })
     const { settings } = this.#destination
     const view = viewOf(item, settings, null)
-    // Expressions of a batch read the settings at this name.
+    // The expressions of a batch find the settings here, not in `item`.
     const about = { item: view, settings }
     const reply = await this.#requests.ask(name, template, view, { signal })
     if ('failure' in reply) return unclear(failedLookup(reply.failure))
     const { answer, origin } = reply
     if (!isSuccess(answer.status) && ![404, 410].includes(answer.status))
       return unclear(failedLookup(await this.#judge.failure(answer, about)))
-    // The cut part could have the message.
+    // The part that was cut off could contain the message.
     if (answer.cut?.isTooLong) return unclear(failedLookup(unreadable(`its answer ${answer.cut.text}; narrow the ${name}`)))
     if (answer.cut !== null) return unclear(failedLookup({ type: 'unknown', error: `its answer ${answer.cut.text}` }))
     try {
       const [found = null] = await this.#templates.evaluate([`${name}.found`], seen(answer, about), bodyOf(answer))
       if (found === null || found === false || found === '') return { type: 'absent' }
-      // A count of 0 or an empty list must not count as found, or the change would be lost.
+      // A count of 0 or an empty list must not count as found. Otherwise, the change would count as delivered and be
+      // lost.
       if (found === 0 || (typeof found === 'object' && Object.keys(found).length === 0))
         throw new PermanentError(`${name}.found yields neither an id nor nothing`)
       if (!('same' in template) || template.same === null) return { type: 'there', answer, origin, found, isSame: true }

@@ -12,7 +12,10 @@ import { openTransport, type Transport } from '../transport/transport.ts'
 
 type SentBatch = Awaited<ReturnType<Sqs['send']>>
 
-/** Sends each change as a separate message to an Amazon SQS queue, up to ten (of different submissions) per request. */
+/**
+ * Makes a kind that sends each change as a message to an Amazon SQS queue. A request has up to ten messages, all of
+ * different submissions.
+ */
 export function createQueue(destination: QueueDestination, context: KindContext): DeliveryKind {
   return new QueueKind(destination, openTransport(destination, context.proxy, context), context.clock)
 }
@@ -24,7 +27,7 @@ class QueueKind implements DeliveryKind {
   readonly #transport: Transport
   readonly #clock: Clock
   readonly #isFifo: boolean
-  /** The SDK's client, created on first use. */
+  /** Returns the SDK's client, which is created on first use. */
   readonly #sqs: () => Promise<Sqs>
 
   constructor(destination: QueueDestination, transport: Transport, clock: Clock) {

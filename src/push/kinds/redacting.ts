@@ -3,7 +3,8 @@ import type { BuiltRequest, DeliveryKind, Outcome } from '../contract/delivery.t
 import { lookupFailure, StepFailure } from '../contract/outcomes.ts'
 
 /**
- * Wraps a kind so that its outcomes contain no secret, even if a target repeats its input. Outcomes are stored, logged and printed.
+ * Wraps a kind so that its outcomes contain no secrets. A target may repeat its input, and outcomes are stored, logged,
+ * and printed.
  * @param secrets in every form in which they could appear.
  */
 export function redacting(kind: DeliveryKind, secrets: readonly string[]): DeliveryKind {
@@ -56,6 +57,6 @@ export function redacting(kind: DeliveryKind, secrets: readonly string[]): Deliv
       return { ok, text: known.maskText(text) }
     },
     close: () => kind.close(),
-    // Requires every member of the interface.
+    // The type check fails if a member of `DeliveryKind` is missing here.
   } satisfies { [Key in keyof Required<DeliveryKind>]: DeliveryKind[Key] }
 }

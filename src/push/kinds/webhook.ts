@@ -7,8 +7,8 @@ import { signedHeaders } from '../transport/signed-headers.ts'
 import { openTransport, type Transport, type TransportResult } from '../transport/transport.ts'
 
 /**
- * Standard Webhooks: one change per request, signed with each of the destination's secrets. Every attempt has the same id and body;
- * timestamp and signature differ.
+ * Makes a kind for Standard Webhooks: one change per request, signed with each of the destination's secrets. Every
+ * attempt has the same id and body, but another timestamp and signature.
  */
 export function createWebhook(destination: WebhookDestination, context: KindContext): DeliveryKind {
   const { url, timeoutMs, idempotent } = destination

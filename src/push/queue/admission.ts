@@ -3,12 +3,16 @@ import { type Known, type Passed, type PassedRecord, passedText } from '../../st
 import type { PresentRow } from '../../store/outbox/present-rows.ts'
 import type { JudgedRow } from './judge.ts'
 
-/** Makes the row that sends a complete record. @param isAgain the record passed before and stopped. */
+/**
+ * Makes the row that sends a complete record.
+ * @param isAgain whether the record passed the `filter` before and then stopped passing.
+ */
 export type WholeOf = (row: NewOutboxRow, present: PresentRow, isAgain: boolean) => NewOutboxRow
 
 /**
- * Decides which judged rows a destination with a `filter` gets. A record that starts to pass is sent completely, as an insert. One that
- * stops passing is sent one last time, marked. Others aren't sent. Stores nothing.
+ * Decides which judged rows a destination with a `filter` gets. If a record starts to pass, the complete record is sent
+ * as an insert. If a record stops passing, its change is sent with the mark `leftFilter`. Other rows of records that
+ * don't pass aren't sent. Stores nothing.
  */
 export class Admission {
   /** Rows to queue, in order. */
@@ -19,7 +23,7 @@ export class Admission {
   readonly #isPartial: boolean
   readonly #wholeOf: WholeOf
 
-  /** @param known the records' state before these rows. */
+  /** @param known state of the records before these rows. */
   constructor({ passed, unstored, isPartial }: Known, wholeOf: WholeOf) {
     this.#known = new Map(passed)
     this.#changed = new Map(unstored.map((each) => [passedText(each), each]))
@@ -32,32 +36,34 @@ export class Admission {
     return [...this.#changed.values()]
   }
 
-  /** Processes a log change, in log order. */
+  /** Processes a change from the log. Call this in log order. */
   takeChange({ row, passes, present, isCurrent }: JudgedRow): void {
     const known = this.#known.get(passedText(row))
     if (row.operation === 'purged' && (known !== undefined || this.#isPartial)) this.#purge(row)
     else if (known?.isIn === true && !passes) this.#leave(row)
-    // Already part of the complete record.
+    // Changes up to `through` are part of the complete record that was sent.
     else if (known?.isIn === true) this.#queueIf(row.seq > known.through, row)
     else if (!passes || present === null) this.filtered += 1
     else if (isCurrent && known === undefined) this.#enter(row, row.seq, row.seq)
     else this.#enter(this.#wholeOf(row, present, known !== undefined), row.seq, present.asOf)
   }
 
-  /** Processes the newest change of a record that may not have passed before, judged by the record's current row. */
+  /**
+   * Processes the newest change of a record that may not have passed before. The record's current row was judged again.
+   */
   takeAgain({ row, passes, present }: JudgedRow): void {
     const known = this.#known.get(passedText(row))
     if (passes && present !== null && known?.isIn !== true)
       this.#enter(this.#wholeOf(row, present, known !== undefined), row.seq, present.asOf)
   }
 
-  /** Processes a snapshot row, which contains the complete record. Ignores state of earlier snapshots. */
+  /** Processes a row of a snapshot, which contains the complete record. The record's earlier state is ignored. */
   takeSnapshotRow({ row, passes }: JudgedRow): void {
     if (passes) this.#enter(row, row.seq, row.seq)
     else this.filtered += 1
   }
 
-  /** Processes a restated row with a complete record. */
+  /** Processes a row with a complete record that is sent again after a restore (see restate.ts). */
   takeRestated({ row, passes }: JudgedRow): void {
     const isIn = this.#known.get(passedText(row))?.isIn === true
     if (passes) this.#enter(isIn ? row : { ...row, operation: 'insert' }, row.seq, row.seq)
@@ -74,7 +80,7 @@ export class Admission {
     this.#note(row, { isIn: false, seq: row.seq, through: row.seq })
   }
 
-  /** A purge is sent if the destination may have received the record. */
+  /** A purge is sent, because the destination may have received the record. */
   #purge(row: NewOutboxRow): void {
     this.rows.push(row)
     this.#note(row, { isIn: false, seq: row.seq, through: row.seq })

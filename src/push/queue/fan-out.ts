@@ -15,35 +15,41 @@ import { type FanOutDestination, rowsFor } from './queued-rows.ts'
 import { requestRestated, stepRestatement } from './restate.ts'
 import { stepSnapshot } from './snapshot.ts'
 
-/** Maximum rows that one transaction inserts, for all destinations together. Keeps SQLite transactions under 20 ms. */
+/**
+ * Most rows that one transaction inserts, for all destinations together. This keeps SQLite transactions under 20 ms.
+ */
 const MAX_ROWS = { sqlite: 400, postgres: 2_000 } as const
 const MAX_CHANGES = { sqlite: 200, postgres: 500 } as const
-/** Longest interval between reads of the change log without a signal. */
+/** How often the change log is read if no signal arrives, in ms. */
 export const SWEEP_MS = 1_000
 
 export interface FanOutOptions {
   readonly db: Db
   readonly log: Log
   readonly destinations: readonly (FanOutDestination & DestinationStart)[]
-  /** Whether to drop changes older than `max_age`. Dropping is final, so not while the clocks disagree. */
+  /**
+   * Whether this machine's clock is right. While it may be wrong, changes older than `max_age` wait, because dropping
+   * them is final.
+   */
   readonly isClockTrusted: () => Promise<boolean>
 }
 
-/** `held`: destinations whose changes wait because of `max_age`. */
+/** `held` names the destinations whose changes wait because of `max_age`. */
 interface Step {
   readonly more: boolean
   readonly held: readonly string[]
 }
 
 /**
- * change log -> outbox, for destinations without a `filter`. Each destination has a cursor on `seq`, which moves in the transaction that
- * inserts its outbox rows, even while suspended or paused. Destinations with the same cursor share a step. Several processes may run this:
- * transactions run one at a time, and each reads the cursors again.
+ * Copies changes from the change log to the outbox, for destinations without a `filter`. Each destination has a cursor
+ * on `seq`. The cursor moves in the transaction that inserts the outbox rows, even while the destination is suspended
+ * or paused. Destinations with the same cursor share a step.
+ * Several processes may run this service. Their transactions run one at a time, and each reads the cursors again.
  */
 export class FanOut implements Service {
   readonly name = 'fan-out'
   readonly #o: FanOutOptions
-  /** Destinations whose wait is logged. */
+  /** Destinations for which a wait was logged. */
   readonly #reported = new Set<string>()
 
   constructor(options: FanOutOptions) {
@@ -57,18 +63,21 @@ export class FanOut implements Service {
     }
   }
 
-  /** Creates missing cursors of destinations. */
+  /** Creates the stored state, with a cursor, of new destinations. */
   prepare(): Promise<void> {
     return ensureDestinations(this.#o.db, this.#o.destinations)
   }
 
-  /** Advances every destination by one step. @returns whether more may be waiting. */
+  /**
+   * Advances every destination by one step.
+   * @returns whether more changes may be waiting.
+   */
   async step(): Promise<boolean> {
     const { db } = this.#o
     const configured = new Map(this.#o.destinations.map((destination) => [destination.name, destination]))
     const states = (await listDestinations(db.read)).filter((state) => configured.has(state.destination))
     const { last_seq } = await logEnds(db.read)
-    // A destination's row was deleted.
+    // If the row of a destination was deleted, `prepare` creates it again.
     if (states.length < configured.size) await this.prepare()
     for (const { destination, filtered_from } of states) if (filtered_from !== null) await endFilter(db, destination)
     let more = states.length < configured.size
@@ -87,7 +96,11 @@ export class FanOut implements Service {
     return more
   }
 
-  /** While the clock isn't trusted, old changes and all later ones wait. @returns whether more may be waiting. */
+  /**
+   * Fans out the next changes of destinations with the same cursor. While the clock isn't trusted, changes older than
+   * `max_age` wait, and all later changes wait too.
+   * @returns whether more changes may be waiting.
+   */
   async #fanOutGroup(group: readonly FanOutDestination[]): Promise<boolean> {
     const first = await this.#fanOut(group, false)
     const old = group.filter(({ name }) => first.held.includes(name))
@@ -108,9 +121,9 @@ export class FanOut implements Service {
     const step = async (tx: Tx): Promise<Step> => {
       await lockFanOut(tx)
       const states = (await listDestinations(tx)).filter(({ destination }) => group.some(({ name }) => name === destination))
-      // Their rows were deleted; the next step creates new ones.
+      // The rows of all these destinations were deleted. The next step creates them again.
       if (states.length === 0) return { more: true, held: [] }
-      // If another process moved some cursors, those destinations continue in the next step.
+      // If another process moved some of the cursors, these destinations continue in the next step.
       const cursor = Math.min(...states.map((state) => state.cursor))
       const atCursor = new Map(states.filter((state) => state.cursor === cursor).map((state) => [state.destination, state.log_epoch]))
       const changes = await changesToFanOut(tx, cursor, limit)
@@ -128,12 +141,12 @@ export class FanOut implements Service {
       const isMore = changes.length === limit || atCursor.size < group.length
       return { more: isMore && held.size < recipients.length, held: [...held.keys()] }
     }
-    // Losing this commit is harmless: the durable change log is read again.
+    // A crash may lose this commit. This is harmless, because the change log is durable and is read again.
     return db.write('push-fan-out', step, { relaxedDurability: true })
   }
 }
 
-/** Groups lagging destinations by cursor, most advanced first. */
+/** Groups destinations with waiting changes by cursor, the most advanced first. */
 function groupsOf(states: readonly DestinationRow[], lastSeq: number): string[][] {
   const groups = new Map<number, string[]>()
   for (const { destination, cursor, snapshot } of states) {

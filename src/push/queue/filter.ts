@@ -8,15 +8,18 @@ export interface FilteredChange {
   readonly entity: string
   readonly operation: string
   readonly cause: string
-  /** A snapshot row. Always an insert, of any age. */
+  /** Whether the change is a row of a snapshot. `operations` and `backfill` don't apply to such rows. */
   readonly snapshot: boolean
-  /** Type of a market event; otherwise null. */
+  /** Type of a market event. Null for other records. */
   readonly eventType: string | null
-  /** When the new event or message, or the record's parent, happened; null for other records, which have no age. */
+  /**
+   * When an event or message happened. For an attachment, the time of its message. Null for other records, which have
+   * no age.
+   */
   readonly occurredAt: TimeText | null
 }
 
-/** A setting of null lets every change pass. */
+/** @returns whether a destination gets a change. `filter` isn't evaluated. A setting of null lets every change pass. */
 export function wants(destination: Wants, change: FilteredChange, nowMs: number): boolean {
   if (!destination.accounts.includes(change.account)) return false
   if (!isListed(destination.entities, change.entity)) return false
@@ -26,7 +29,7 @@ export function wants(destination: Wants, change: FilteredChange, nowMs: number)
   return isListed(destination.operations, change.operation) && (destination.backfill || change.cause !== 'backfill')
 }
 
-/** @returns whether a destination drops a change only for its age, by our clock. */
+/** @returns whether a destination drops a change only because of its age, by our clock. */
 export function isOnlyTooOld(destination: Wants, change: FilteredChange, nowMs: number): boolean {
   return !wants(destination, change, nowMs) && wants({ ...destination, maxAgeMs: null }, change, nowMs)
 }

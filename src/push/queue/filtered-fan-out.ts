@@ -14,7 +14,7 @@ import { type Filtered, type FilteredStep, stepChanges, stepFilteredRestatement,
 import { ContentFilter } from './judge.ts'
 import type { FanOutDestination } from './queued-rows.ts'
 
-/** Retry delay after the filter fails. A reload with a fixed filter restarts this service. */
+/** Delay before a failed filter is tried again, in ms. Reloading a fixed filter restarts this service earlier. */
 const RETRY_MS = 60_000
 
 export interface FilteredFanOutOptions extends Pick<FanOutOptions, 'db' | 'log' | 'isClockTrusted'> {
@@ -23,8 +23,9 @@ export interface FilteredFanOutOptions extends Pick<FanOutOptions, 'db' | 'log' 
 }
 
 /**
- * change log -> outbox of one destination with a `filter`. Runs separately, so that a slow or failing filter delays no other destination.
- * Several processes may run this; the first commit wins, and the others read again.
+ * Copies changes from the change log to the outbox of one destination with a `filter`. Each such destination has its
+ * own service, so a slow or failing filter delays no other destination. Several processes may run this service. The
+ * first commit wins, and the other processes read again.
  */
 export class FilteredFanOut implements Service {
   readonly name: string
@@ -52,7 +53,10 @@ export class FilteredFanOut implements Service {
     }
   }
 
-  /** @throws TransientError if the filter can't be evaluated now. */
+  /**
+   * Takes one step.
+   * @throws TransientError if the filter can't be evaluated now.
+   */
   async step(): Promise<FilteredStep> {
     const state = await findDestination(this.#db.read, this.#destination.name)
     if (state === null) {

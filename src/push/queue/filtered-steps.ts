@@ -22,9 +22,9 @@ import { type FanOutDestination, presentRow, type Recipient, rowsFor, wholeRow }
 import { isRestated, MOST_ROWS, requestRestated, tablesOf } from './restate.ts'
 import { MAX_QUEUED, PAGE_ROWS, snapshotRow, wantedOfPage } from './snapshot.ts'
 
-/** Maximum changes per step: their content is read, and each is judged separately. */
+/** Most changes per step. The content of each change is read and judged separately. */
 const MAX_CHANGES = 200
-/** Maximum number of a submission's earlier changes to evaluate again. */
+/** Most earlier changes of a submission that are judged again. */
 const MOST_EARLY = 1_000
 
 export interface Filtered {
@@ -34,26 +34,26 @@ export interface Filtered {
 }
 
 export interface FilteredStep {
-  /** Whether more may be waiting. */
+  /** Whether more changes may be waiting. */
   readonly more: boolean
   /** Why the filter failed, and on which row; null if it succeeded. */
   readonly failed: string | null
-  /** True if changes that `max_age` would drop are kept waiting, because the clock isn't trusted. */
+  /** True if changes older than `max_age` wait, because the clock isn't trusted. */
   readonly isHeld?: true
 }
 
 const IDLE: FilteredStep = { more: false, failed: null }
 
-/** The destination's state and the log's epochs when a step was judged. */
+/** The destination's state and the log's epochs, as they were when the rows were judged. */
 interface Basis {
   readonly state: DestinationRow
   readonly epochOf: (seq: number) => EpochOfChange
 }
 
 /**
- * Fans out the next changes. Reads and filters them before the transaction. The transaction queues the passing changes, unless the
- * destination's cursor has changed since. Rows, cursor and record states commit together. @param mayDrop whether changes older than `max_age` may be dropped, which is
- * final.
+ * Fans out the next changes. Reads and judges them before the transaction. The transaction queues the passing changes,
+ * unless another process has moved the destination's cursor. Rows, cursor, and record states commit together.
+ * @param mayDrop whether changes older than `max_age` may be dropped. Dropping is final.
  */
 export async function stepChanges(to: Filtered, state: DestinationRow, mayDrop: boolean): Promise<FilteredStep> {
   const { db, destination } = to
@@ -91,8 +91,10 @@ export async function stepChanges(to: Filtered, state: DestinationRow, mayDrop: 
 }
 
 /**
- * Finds records judged before their submission's columns were known: a new submission's events come before its state. @returns each
- * record's newest change before an update that gives a submission column its first value.
+ * Finds records that were judged before the columns of their submission were known. The events of a new submission come
+ * before its state.
+ * @returns the newest change of each such record. A record is included if an update gives a column of its submission
+ * the first value.
  */
 async function judgedEarly(q: Query, { destination }: Filtered, changes: readonly FanOutChange[]): Promise<FanOutChange[]> {
   if (destination.filter === null || !/\bsubmission\b/.test(destination.filter)) return []
@@ -109,7 +111,7 @@ async function judgedEarly(q: Query, { destination }: Filtered, changes: readonl
   return [...early.values()]
 }
 
-/** Drops changes of records that the snapshot hasn't reached: its rows will include them. */
+/** Leaves out changes of records that the snapshot hasn't reached. The snapshot's rows will include these changes. */
 async function reachedBy(q: Query, { snapshot }: DestinationRow, changes: readonly FanOutChange[]): Promise<readonly FanOutChange[]> {
   if (snapshot === null) return changes
   const toCome = await stillToCome(q, snapshot.position, changes)
@@ -117,8 +119,8 @@ async function reachedBy(q: Query, { snapshot }: DestinationRow, changes: readon
 }
 
 /**
- * Takes one snapshot step. Unlike an unfiltered snapshot, this step doesn't lock the log. It stores the `seq` up to which each row is
- * current, so that changes in the row aren't sent again.
+ * Takes one snapshot step. Unlike a snapshot without a `filter`, this step doesn't lock the change log. Each record is
+ * stored with the `seq` up to which its row is current. Changes up to this `seq` aren't sent again.
  */
 export async function stepFilteredSnapshot(to: Filtered, state: DestinationRow): Promise<FilteredStep & { readonly isOver?: true }> {
   const { db, destination } = to
@@ -142,7 +144,7 @@ export async function stepFilteredSnapshot(to: Filtered, state: DestinationRow):
   return { more: true, failed: null, ...(isMoved && snapshot === null && { isOver: true }) }
 }
 
-/** Restates the next submission; see `stepRestatement`. */
+/** Sends the next submission again after a restore; see `stepRestatement`. */
 export async function stepFilteredRestatement(to: Filtered, state: DestinationRow): Promise<FilteredStep> {
   const { db, destination } = to
   const next = await nextRestatement(db.read, destination.name)
@@ -150,7 +152,7 @@ export async function stepFilteredRestatement(to: Filtered, state: DestinationRo
   const { account, submission_id } = next
   const epochOf = await readEpochs(db.read)
   const nowMs = db.clock.now()
-  // Submissions tracked since the log divergence were sent completely.
+  // A submission that is first tracked after the restore was already sent completely.
   const found = next.isNew ? [] : await rowsOfSubmission(db.read, tablesOf(destination), account, submission_id, MOST_ROWS)
   const wanted = found.filter((row) => isRestated({ ...destination, operations: null }, row, nowMs))
   const { logEpoch } = epochOf(Number.POSITIVE_INFINITY)
@@ -175,7 +177,7 @@ export async function stepFilteredRestatement(to: Filtered, state: DestinationRo
   return { more: true, failed: null }
 }
 
-/** The rows with a known `seq`, without rows that left the mirror. */
+/** @returns the rows that are still in the mirror, with the `seq` up to which each row is current. */
 async function asPresent(q: Query, rows: readonly SnapshotRow[]): Promise<{ readonly row: SnapshotRow; readonly asOf: number }[]> {
   const presents = await presentRows(q, rows)
   return rows.flatMap((row) => {
@@ -184,21 +186,27 @@ async function asPresent(q: Query, rows: readonly SnapshotRow[]): Promise<{ read
   })
 }
 
-/** The content determines the operation, so `operations` is applied later. */
+/**
+ * @returns the destination with all operations. `operations` is applied after judging, because judging may change the
+ * operation.
+ */
 function recipientOf(destination: FanOutDestination, { log_epoch: logEpoch }: DestinationRow): Recipient {
   return { ...destination, operations: null, logEpoch }
 }
 
 interface Queueing {
   readonly take: (admission: Admission, each: JudgedRow) => void
-  /** Records that didn't pass before and are judged again. */
+  /** Records that may not have passed before. They are judged again. */
   readonly again?: readonly JudgedRow[]
   readonly move: Pick<CursorMove, 'cursor' | 'snapshot'>
-  /** More writes of the transaction. @returns false if another process has done them; then nothing is queued. */
+  /**
+   * Further writes of the transaction.
+   * @returns false if another process has already done them. Nothing is queued then.
+   */
   readonly also?: (tx: Tx) => Promise<boolean>
 }
 
-/** @returns a transaction that queues the judged rows. The transaction returns false if another process queued them first. */
+/** @returns a transaction that queues the judged rows. The transaction returns false if another process was faster. */
 function queueing(
   destination: FanOutDestination,
   basis: Basis,
@@ -214,7 +222,7 @@ function queueing(
     const isIn = (row: NewOutboxRow) => known.passed.get(passedText(row))?.isIn === true
     const isWhole = ({ row, isCurrent }: JudgedRow) => row.snapshot !== null || !(isIn(row) || isCurrent)
     const whole = [...judged.filter(isWhole), ...again]
-    // The other submissions can't be purged during this transaction.
+    // Locks these submissions. Those that aren't purged can't be purged during this transaction.
     const purged = await purgedUnderLock(tx, submissionKeys(whole.flatMap(({ row, passes }) => (passes ? [row] : []))))
     const nowMs = tx.clock.now()
     const wholeOf = (row: NewOutboxRow, present: Parameters<typeof wholeRow>[1], isAgain: boolean) =>
@@ -231,7 +239,7 @@ function queueing(
   }
 }
 
-/** Whether a judged step still starts from this state. */
+/** @returns whether the destination and the log are in the state in which the step was judged. */
 async function isAsBefore(tx: Tx, name: string, { state, epochOf }: Basis): Promise<boolean> {
   const now = await findDestination(tx, name)
   const placeOf = ({ cursor, log_epoch, snapshot }: DestinationRow) => JSON.stringify([cursor, log_epoch, snapshot])

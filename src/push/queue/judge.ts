@@ -14,7 +14,7 @@ export interface FilterSubject {
   readonly change: QueuedChange
   readonly isSnapshot: boolean
   readonly content: ChangeContent
-  /** Current rows of the record and its submission. */
+  /** Current row of the record. `submission` is the current row of its submission. */
   readonly row: Row
   readonly submission: Row | null
 }
@@ -22,12 +22,15 @@ export interface FilterSubject {
 export class ContentFilter {
   readonly #templates: Templates
 
-  /** @param expression checked by `checkFilter`. */
+  /** @param expression that passed `checkFilter`. */
   constructor(expression: string) {
     this.#templates = new Templates([{ name: NAME, text: expression }])
   }
 
-  /** @throws PermanentError if the filter fails, takes too long or yields no boolean; TransientError if it can't be evaluated now. */
+  /**
+   * @throws PermanentError if the filter fails, takes too long, or yields no boolean.
+   * @throws TransientError if the filter can't be evaluated now.
+   */
   async passes(subject: FilterSubject): Promise<boolean> {
     const [value = null] = await this.#templates.evaluate([NAME], inputOf(subject))
     if (value !== null && typeof value !== 'boolean') throw new PermanentError(`${NAME} must say true or false, and says neither`)
@@ -41,7 +44,10 @@ export class ContentFilter {
 
 const NAME = 'filter'
 
-/** Uses the names of templates. Personal columns are included, because this input is never sent. */
+/**
+ * @returns the `$` of the filter, with the names of templates. Personal columns are included, because this input is
+ * never sent.
+ */
 function inputOf({ change, isSnapshot, content, row, submission }: FilterSubject): TemplateInput {
   const service = change.entity === 'thread_messages' ? row['direction'] : null
   return {
@@ -66,21 +72,22 @@ function inputOf({ change, isSnapshot, content, row, submission }: FilterSubject
 export interface JudgedRow {
   readonly row: NewOutboxRow
   readonly passes: boolean
-  /** The record when judged; null if it isn't in the mirror, so that the row doesn't pass. */
+  /** The record when it was judged. Null if the record isn't in the mirror. The row doesn't pass then. */
   readonly present: PresentRow | null
   /** Whether the row is an insert with the record's current content. */
   readonly isCurrent: boolean
 }
 
-/** Rows in order, up to the first row on which the filter failed. */
+/** Judged rows in order, up to the first row on which the filter failed. */
 export interface Judgement {
   readonly judged: readonly JudgedRow[]
   readonly failed: { readonly row: NewOutboxRow; readonly problem: string } | null
 }
 
 /**
- * Judges rows by content, outside of any transaction. Judging an outdated row is harmless: the newer change is judged later. @throws
- * TransientError if the filter can't be evaluated now.
+ * Judges rows by content, outside of a transaction. If a row is outdated, this is harmless, because the newer change is
+ * judged later.
+ * @throws TransientError if the filter can't be evaluated now.
  */
 export async function judgeRows(q: Query, filter: ContentFilter, rows: readonly NewOutboxRow[]): Promise<Judgement> {
   const subjectOf = await readSubjects(q, rows)
@@ -89,7 +96,7 @@ export async function judgeRows(q: Query, filter: ContentFilter, rows: readonly 
     const { present, subject } = subjectOf(row)
     const isCurrent = row.operation === 'insert' && isDeepStrictEqual(subject?.content.after, present?.after)
     try {
-      // One by one, so that an endless filter costs one timeout, not one for each row.
+      // One by one: a filter that never ends then costs one timeout, and not one per row.
       judged.push({ row, present, isCurrent, passes: subject !== null && (await filter.passes(subject)) })
     } catch (error) {
       if (error instanceof PermanentError) return { judged, failed: { row, problem: error.message } }
@@ -120,7 +127,7 @@ async function readSubjects(
   }
 }
 
-/** For a change deleted from the log. */
+/** Content of a change that was deleted from the log. */
 const NO_CONTENT: ChangeContent = { changedAt: '', before: null, after: null }
 
 export function failureText({ row, problem }: NonNullable<Judgement['failed']>): string {

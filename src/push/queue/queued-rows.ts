@@ -12,7 +12,7 @@ import { isOnlyTooOld, type Wants, wants } from './filter.ts'
 
 export type FanOutDestination = Wants & Pick<DestinationConfig, 'name' | 'filter'>
 
-/** A destination that gets the changes. */
+/** A destination, with the log epoch that is stored for it. */
 export type Recipient = FanOutDestination & {
   /** From `sync_destinations.log_epoch`. */
   readonly logEpoch: string
@@ -20,13 +20,14 @@ export type Recipient = FanOutDestination & {
 
 export interface QueuedRows {
   readonly rows: NewOutboxRow[]
-  /** By destination, the `seq` of the first change that waits because of `max_age`. `rows` has nothing from there on. */
+  /** By destination: `seq` of the first change that waits because of `max_age`. `rows` has no changes from there on. */
   readonly held: ReadonlyMap<string, number>
 }
 
 /**
- * @returns the outbox rows of changes, in order. @param mayDrop whether changes older than `max_age` may be dropped, which is final. @param
- * epochOf returns the log epoch of a `seq`.
+ * @returns the outbox rows of changes, in order.
+ * @param epochOf returns the log epoch of a `seq`.
+ * @param mayDrop whether changes older than `max_age` may be dropped. Dropping is final.
  */
 export async function rowsFor(
   q: Query,
@@ -75,12 +76,15 @@ function rowsOfChange(change: FanOutChange, recipients: readonly Recipient[], ep
     seq: change.seq,
     messageId: id,
     snapshot: null,
-    // Queued after the backup, so the lost database may have sent the change.
+    // The change was queued after the backup was made. The database that was lost may have sent it.
     uncertain: (epoch.logEpoch !== newest.logEpoch && logEpoch !== newest.logEpoch) || mayHaveBeenSent(change, epoch),
   }))
 }
 
-/** The outbox row for a record's current row. @param given `seq`: the newest change that the row contains. */
+/**
+ * @returns the outbox row that sends a record's current row.
+ * @param given `seq` is the newest change that the row contains.
+ */
 export function presentRow(
   { after, ...row }: SnapshotRow,
   destination: string,
@@ -92,8 +96,10 @@ export function presentRow(
 }
 
 /**
- * The row that sends a complete record when it starts to pass a `filter`. The id comes from the change's position, so that repeated fan-out
- * yields the same id. @param row the change's row. @param given `isAgain`: the record passed before and stopped, so it needs another id.
+ * @returns the outbox row that sends a complete record when the record starts to pass a `filter`. The id comes from the
+ * change's position, so a repeated fan-out gives the same id.
+ * @param row outbox row of the change.
+ * @param given `isAgain`: the record passed before and then stopped, so this message needs another id.
  */
 export function wholeRow(
   row: NewOutboxRow,
@@ -107,13 +113,16 @@ export function wholeRow(
   return { ...insert, cause: 'snapshot', seq: asOf, messageId: id, snapshot: { changed_at: timeFromMs(nowMs), after }, uncertain }
 }
 
-/** When an event or message happened; otherwise null. */
+/** @returns when an event or message happened; null for other records. */
 export function occurredAt(after: Row): string | null {
   const at = after['occurred_at']
   return typeof at === 'string' ? at : null
 }
 
-/** Whether the lost database may have sent an event or message from before a restore, read again later. */
+/**
+ * After a restore, events and messages from before the restore are read and inserted again.
+ * @returns whether the lost database may already have sent this insert.
+ */
 export function mayHaveBeenSent(
   { entity, operation, occurred_at }: Pick<FanOutChange, 'entity' | 'operation' | 'occurred_at'>,
   { restoredAt }: EpochOfChange,
@@ -121,7 +130,7 @@ export function mayHaveBeenSent(
   return IMMUTABLE.has(entity) && operation === 'insert' && restoredAt !== null && occurred_at !== null && occurred_at < restoredAt
 }
 
-/** Types and times of records whose changes lack them, if a filter needs them. */
+/** @returns times and types of records whose changes lack them. Empty if no destination needs them. */
 async function timesOf(
   q: Query,
   destinations: readonly FanOutDestination[],

@@ -17,31 +17,31 @@ import { purgedAmong, submissionKeys } from '../../store/reads/purged.ts'
 import { renewedMessageId } from '../contract/message-id.ts'
 import { type FanOutDestination, rowsFor, wholeRow } from './queued-rows.ts'
 
-/** Maximum range of `seq` per read. */
+/** Largest range of `seq` per read. */
 const WINDOW = 5_000
-/** Maximum changes per transaction. */
+/** Most changes per transaction. */
 const STEP = 200
 
-/** Log range: after `after`, up to `to`. */
+/** A range of the log: after `after`, up to and including `to`. */
 export interface ResendRange {
   readonly after: number
   readonly to: number
 }
 
-/** Counts what is resent. */
+/** Counts of what a resend would send. */
 export interface ResendPlan {
   readonly changes: number
   readonly submissions: number
   /** null if no change matches. */
   readonly firstSeq: number | null
   readonly lastSeq: number | null
-  /** Changes whose earlier row is waiting, or dead-lettered. */
+  /** Changes whose earlier row is still waiting (`waiting`), or is dead-lettered (`givenUp`). */
   readonly waiting: number
   readonly givenUp: number
-  /** Selected changes that aren't resent, because of the destination's filters or a purge. */
+  /** Selected changes that aren't resent, because of the destination's filters (`filtered`) or a purge (`purged`). */
   readonly filtered: number
   readonly purged: number
-  /** Submissions with later changes that are not resent. */
+  /** Submissions with later changes that aren't resent. */
   readonly changedSince: number
 }
 
@@ -68,7 +68,7 @@ class Tally {
     }
   }
 
-  /** Counts the submission of a later change if rows of the same table and submission are resent. */
+  /** Counts the submission of a later change, if rows of the same submission and table are resent. */
   addLater(row: NewOutboxRow): void {
     if (this.#tables.has(`${submissionOf(row)} ${row.entity}`)) this.#overtaken.add(submissionOf(row))
   }
@@ -78,7 +78,7 @@ function submissionOf({ account, submissionId }: Pick<NewOutboxRow, 'account' | 
   return `${account} ${submissionId}`
 }
 
-/** Counts rows that `stepResend` queues. */
+/** Counts the rows that `stepResend` would queue. */
 export async function planResend(
   q: Query,
   destination: FanOutDestination,
@@ -100,7 +100,7 @@ export async function planResend(
     tally.counts.waiting += waiting
     tally.counts.givenUp += givenUp
   }
-  // Changes after the end of the selection; none if open-ended.
+  // Changes after the end of the selection. An open-ended selection has none.
   const isOpenEnded = selection.until === undefined && selection.seq === undefined
   const rest = { after: tally.lastSeq ?? state.cursor, to: state.cursor }
   for (const { after, to } of isOpenEnded ? [] : windows(rest)) {
@@ -113,18 +113,18 @@ export async function planResend(
   return tally.plan
 }
 
-/** A resend in progress. Its audit entry stores the progress, so that another process can continue. */
+/** A resend in progress. Its audit entry stores the progress, so another process can continue. */
 export interface Resend {
   readonly actionId: number
   readonly selection: ResendSelection
   readonly range: ResendRange
-  /** Generation of new message ids; null: ids stay. */
+  /** Generation of the new message ids. Null keeps the old ids. */
   readonly newIds: string | null
 }
 
 export interface ResendProgress {
   readonly queued: number
-  /** All changes up to here are queued. */
+  /** All selected changes up to this `seq` are queued. */
   readonly queuedTo: number
 }
 
@@ -134,8 +134,9 @@ export function progressOf(detail: ActionDetail): ResendProgress {
 }
 
 /**
- * Queues the next changes again, after waiting rows, each stream in log order. Rows and progress commit together, so that a kill never
- * causes duplicates. @returns the progress; null if another process completed the resend.
+ * Queues the next changes again, after waiting rows. Each stream keeps the order of the log. Rows and progress commit
+ * together, so a kill never causes duplicates.
+ * @returns the progress; null if another process completed the resend.
  */
 export async function stepResend(
   db: Db,
@@ -154,7 +155,7 @@ export async function stepResend(
     const detail = await actionInProgress(tx, resend.actionId)
     if (detail === null) return null
     const stored = progressOf(detail)
-    // Another process has continued.
+    // Another process has continued the resend.
     if (Math.max(range.after, stored.queuedTo) !== after) return stored
     const rows = await rowsToQueue(tx, destination, state, found, resend)
     const moved = { queued: stored.queued + rows.length, queuedTo: end }
@@ -179,12 +180,15 @@ async function rowsToQueue(
     ...row,
     messageId: newIds === null ? row.messageId : renewedMessageId(row.messageId, newIds),
     resent: newIds === null ? 'same' : 'new',
-    // A resend should arrive, whether or not the first did.
+    // A resent change is sent even if it arrived before.
     uncertain: false,
   }))
 }
 
-/** The rows of changes that pass the destination's current filters. `filter` isn't evaluated again: its last verdict counts. */
+/**
+ * @returns the rows of changes that pass the destination's current settings. `filter` isn't evaluated again: its last
+ * verdict counts.
+ */
 async function wantedRows(
   q: Query,
   destination: FanOutDestination,
@@ -200,7 +204,7 @@ async function wantedRows(
   return await sentAgain(q, destination, state, rows, selected, epochOf)
 }
 
-/** Drops emptied changes and changes of purged submissions. The purge itself may be sent again. */
+/** Leaves out emptied changes, and changes of purged submissions. The purge itself is kept and may be sent again. */
 async function withoutPurged(q: Query, changes: readonly ResendChange[]): Promise<ResendChange[]> {
   const keys = submissionKeys(changes.map(({ account, submission_id: submissionId }) => ({ account, submissionId })))
   const purged = await purgedAmong(q, keys)
@@ -213,9 +217,11 @@ function* windows({ after, to }: ResendRange): Generator<ResendRange> {
 }
 
 /**
- * The rows of a resend to a destination with a `filter`, based on the records' stored states. The filter isn't evaluated: it judged the
- * changes during fan-out. If a complete record contained several changes, only the newest sends the current record, under the same id.
- * @param rows of selected changes of the log, in order, with any operation. @param selected the selection, up to `to`.
+ * @returns the rows of a resend to a destination with a `filter`. The filter judged the changes during fan-out, so it
+ * isn't evaluated again. The stored states of the records are used instead. Some changes were sent as part of a
+ * complete record. Of these, only the newest is resent. This change sends the current record under the same id.
+ * @param rows of selected changes, in log order, with any operation.
+ * @param selected the selection, up to `to`.
  */
 export async function sentAgain(
   q: Query,
@@ -244,13 +250,18 @@ export async function sentAgain(
   return sent.filter(({ operation }) => operations?.includes(operation) ?? true)
 }
 
-/** Whether a complete record contained the change. An insert that was sent unchanged contained only itself. */
+/**
+ * @returns whether the change was sent as part of a complete record. An insert that was sent unchanged doesn't count.
+ */
 function isContained({ operation, seq }: NewOutboxRow, known: Passed | undefined): boolean {
   const isAlone = operation === 'insert' && seq === known?.seq && seq === known.through
   return known?.isIn === true && seq <= known.through && !isAlone
 }
 
-/** The row for a change outside of a complete record: unchanged, marked as leaving, or none. */
+/**
+ * @returns the row for a change that wasn't part of a complete record: unchanged, or marked as leaving the filter.
+ * Empty if nothing is sent.
+ */
 function changeAgain(row: NewOutboxRow, known: Passed | undefined): NewOutboxRow[] {
   if (known === undefined) return []
   if (known.isIn) return [row]

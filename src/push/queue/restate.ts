@@ -9,12 +9,12 @@ import { IMMUTABLE } from '../contract/message-id.ts'
 import { wants } from './filter.ts'
 import { type FanOutDestination, mayHaveBeenSent, presentRow } from './queued-rows.ts'
 
-/** Higher than any table's rows per submission. */
+/** Row limit, higher than the number of rows that any submission has in a table. */
 export const MOST_ROWS = 10_000
 
 /**
- * Requests restatements of submissions. If a full re-read after a log divergence brings older events or messages, the lost log may have
- * contained more changes.
+ * Requests that submissions are sent again (a restatement). After a restore, a full re-read may find older events or
+ * messages of a submission. The lost log may then have had more changes of the same submission.
  */
 export async function requestRestated(
   tx: Tx,
@@ -36,8 +36,10 @@ export async function requestRestated(
 }
 
 /**
- * Queues the current rows of one submission, except events and messages, which never change. Locks the change log after all changes are
- * queued, so that later changes follow the rows. Waits for a snapshot in progress. @returns whether more may be waiting.
+ * Restates one submission: queues its current rows. Leaves out events and messages, which never change. Runs when all
+ * changes are queued. The change log is locked, so later changes follow the rows. Waits while a snapshot is in
+ * progress.
+ * @returns whether more may be waiting.
  */
 export async function stepRestatement(db: Db, destination: FanOutDestination): Promise<boolean> {
   if ((await nextRestatement(db.read, destination.name)) === null) return false
@@ -47,7 +49,7 @@ export async function stepRestatement(db: Db, destination: FanOutDestination): P
     const state = await findDestination(tx, destination.name)
     const next = await nextRestatement(tx, destination.name)
     if (state === null || state.snapshot !== null || state.cursor !== lastSeq || next === null) return false
-    // Submissions tracked since the log divergence were sent completely.
+    // A submission that is first tracked after the restore was already sent completely.
     const rows = next.isNew ? [] : await rowsOfSubmission(tx, tablesOf(destination), next.account, next.submission_id, MOST_ROWS)
     const epoch = (await readEpochs(tx))(Number.POSITIVE_INFINITY)
     await queueRows(tx, outboxRows(tx, destination, rows, lastSeq, epoch.logEpoch), [{ destination: destination.name, cursor: lastSeq }])
@@ -61,14 +63,14 @@ export function tablesOf(destination: FanOutDestination): string[] {
   return wanted.filter((table) => destination.entities?.includes(table) ?? true)
 }
 
-/** Sent as updates, because the inserts were sent before. */
+/** The rows are sent as updates, because their inserts were sent before. */
 function outboxRows(tx: Tx, destination: FanOutDestination, rows: readonly SnapshotRow[], seq: number, logEpoch: string): NewOutboxRow[] {
   const nowMs = tx.clock.now()
   const given = { operation: 'update', seq, uncertain: false, logEpoch, nowMs }
   return rows.filter((row) => isRestated(destination, row, nowMs)).map((row) => presentRow(row, destination.name, given))
 }
 
-/** Whether a restated row passes the filters that ignore content. */
+/** @returns whether a restated row passes the destination's settings. `filter` isn't evaluated. */
 export function isRestated(destination: FanOutDestination, { account, entity }: SnapshotRow, nowMs: number): boolean {
   const about = { account, entity, operation: 'update', cause: 'snapshot', snapshot: false, eventType: null, occurredAt: null }
   return wants(destination, about, nowMs)

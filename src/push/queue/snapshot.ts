@@ -7,18 +7,23 @@ import { type SnapshotRow, snapshotPage, stillToCome } from '../../store/outbox/
 import { wants } from './filter.ts'
 import { type FanOutDestination, mayHaveBeenSent, occurredAt, presentRow, type Recipient, rowsFor } from './queued-rows.ts'
 
-/** Maximum mirror rows per transaction, in addition to changes. */
+/** Most mirror rows per transaction, in addition to changes. */
 export const PAGE_ROWS = { sqlite: 100, postgres: 200 } as const
-/** Rows at which a snapshot pauses: a dead destination must not double the database. */
+/**
+ * If this many rows are queued, a snapshot pauses. Otherwise, an unreachable destination could double the size of the
+ * database.
+ */
 export const MAX_QUEUED = 10_000
 
-/** `moved`: more may be waiting. `idle`: nothing to do now. */
+/** `moved`: more may be waiting. `ended`: the snapshot is complete. `idle`: nothing to do now. */
 export type SnapshotStep = 'moved' | 'ended' | 'idle'
 
 /**
- * Takes one step of a destination's snapshot, which reads the mirror in key order. A page is read while the change log is locked and all
- * changes are fanned out. Later changes of a record in the page are queued after its row. Changes of records after the page are dropped,
- * because their rows will include them. So the destination gets each row once, as of a known `seq`, and each later change once, in order.
+ * Takes one step of a destination's snapshot. The snapshot reads the mirror in key order, page by page. A page is read
+ * while the change log is locked and all changes are fanned out.
+ * If a record in the page changes later, the change is queued after the record's row. If a record that comes after the
+ * page changes, the change is dropped, because the record's row will include the change. The destination therefore gets
+ * each row once, and each later change once, in order.
  */
 export function stepSnapshot(db: Db, destination: FanOutDestination, limit: number): Promise<SnapshotStep> {
   return db.write('push-snapshot', async (tx) => {
@@ -42,8 +47,8 @@ export function stepSnapshot(db: Db, destination: FanOutDestination, limit: numb
 }
 
 /**
- * The next changes of records that the snapshot has passed. @param lastSeq end of the locked change log; earlier `seq` numbers may be
- * missing.
+ * @returns the next changes of records that the snapshot has already read.
+ * @param lastSeq end of the locked change log. Smaller `seq` numbers may be missing.
  */
 async function knownChanges(
   tx: Tx,
@@ -56,7 +61,7 @@ async function knownChanges(
   const toCome = await stillToCome(tx, state.snapshot?.position ?? null, changes)
   const known = changes.filter((_, index) => !toCome[index])
   const cursor = changes.length < limit ? lastSeq : (changes.at(-1)?.seq ?? state.cursor)
-  // While the clock isn't trusted, snapshots don't run.
+  // Old changes may be dropped here, because snapshots don't run while the clock isn't trusted.
   const { rows } = await rowsFor(tx, [{ ...destination, logEpoch: state.log_epoch }], known, await readEpochs(tx), true)
   return { rows, cursor }
 }
@@ -67,7 +72,7 @@ async function pageRows(tx: Tx, destination: Recipient, rows: readonly SnapshotR
   return (await wantedOfPage(tx, destination, rows)).map((row) => snapshotRow(row, destination, { seq, epoch, nowMs: tx.clock.now() }))
 }
 
-/** The rows of a page that pass the filters that ignore content. */
+/** @returns the rows of a page that pass the destination's settings. `filter` isn't evaluated. */
 export async function wantedOfPage(q: Query, destination: FanOutDestination, rows: readonly SnapshotRow[]): Promise<SnapshotRow[]> {
   const named = rows.map((row) => ({ account: row.account, entity: row.entity, entity_id: row.entityId }))
   const times = destination.maxAgeMs === null ? new Map() : await recordTimes(q, named)
@@ -86,7 +91,7 @@ export function snapshotRow(
   { seq, epoch, nowMs }: { readonly seq: number; readonly epoch: EpochOfChange; readonly nowMs: number },
 ): NewOutboxRow {
   const operation = 'insert'
-  // The lost database may have continued the same snapshot.
+  // The lost database may have sent rows of the same snapshot.
   const isDoubtful = destination.logEpoch !== epoch.logEpoch
   const uncertain = isDoubtful && mayHaveBeenSent({ ...row, operation, occurred_at: occurredAt(row.after) }, epoch)
   return presentRow(row, destination.name, { operation, seq, uncertain, logEpoch: epoch.logEpoch, nowMs })

@@ -9,15 +9,19 @@ import { isRefusal, repeatable } from '../contract/outcomes.ts'
 
 /** Attempts before a rejected message is dead-lettered. */
 const REFUSED_ATTEMPTS = 3
-/** Bounds of the wait before another client lookup, which equals the change's age. */
+/**
+ * Limits of the wait before the client is looked up again, in ms. Between the limits, the wait equals the change's age.
+ */
 const LONGEST_WAIT_MS = 3_600_000
 const SHORTEST_WAIT_MS = 5_000
 /** Longest stored error or remark, in characters. */
 const TEXT_LENGTH = 1_000
 
 /**
- * How the stream continues: with the next row, with the same row after a delay, or after an operator acts. If the stream waits for a
- * client, the lookup is repeated after `inMs`.
+ * How a stream continues.
+ * - `go_on`: with the next row
+ * - `due`: with its first unfinished row, after `inMs`
+ * - `blocked`: when an operator acts or the AMS client is found. The client is looked up again after `inMs`.
  */
 export type StreamStep =
   | { readonly type: 'go_on' }
@@ -35,13 +39,13 @@ export interface PlanContext {
   readonly canLookUp: boolean
 }
 
-/** Restores the row's state before the claim, but saves progress. The attempt doesn't count. */
+/** Restores the row's state from before the claim, but keeps new progress. The attempt doesn't count. */
 export function planNotAttempted(row: RowOf, outcome?: Outcome): AttemptPlan {
   const kept = outcome?.type === 'unknown' ? withProgress(row, outcome) : row
   return { row: result(kept, { uncertain: row.uncertain, status: row.status }), stream: { type: 'due', inMs: 0 } }
 }
 
-/** Dead-letters a row whose change is missing from the change log. */
+/** Dead-letters a row whose change is no longer in the change log. */
 export function planLost(row: OutboxRow, { onDead }: Pick<DestinationConfig, 'onDead'>): AttemptPlan {
   const error = `change ${row.seq} is no longer in the change log as it was: it was deleted or damaged, so there is nothing to send`
   return deadLettered(row, 'dead', { error }, onDead)
@@ -53,9 +57,12 @@ export function planSkipped(row: OutboxRow, reason: string): AttemptPlan {
 }
 
 /**
- * Decides what follows an attempt, or a lookup of an earlier attempt. A rejected message is attempted three times, or once if the settings
- * make the rejection final. Other failures follow the schedule. An attempt with an unknown outcome is repeated if harmless, otherwise
- * looked up or left to a person. @param isLookup a lookup's outcome. Unless it found the message, the earlier attempt stays uncertain.
+ * Decides what follows an attempt, or a lookup of an earlier attempt.
+ * - A rejected message is attempted three times, or once if the settings make the rejection final.
+ * - Other failures are retried by the schedule.
+ * - An unknown outcome is retried if duplicates are harmless. Otherwise, the message is looked up, or left to a person.
+ * @param isLookup whether the outcome is from a lookup. Unless the message was found, the earlier attempt stays
+ * uncertain.
  */
 export function planAttempt(
   row: RowOf & Pick<OutboxRow, 'changedAt'>,
@@ -71,7 +78,7 @@ export function planAttempt(
     }
     case 'record_taken': {
       const { status, remoteId, progress } = outcome
-      // Progress must be stored before the upload. Otherwise a crash could create the record twice.
+      // Progress must be stored before the upload. Otherwise, a crash could create the record twice.
       return { row: result(row, { status, remoteId, progress }), stream: { type: 'due', inMs: 0 } }
     }
     case 'not_attempted':
@@ -83,7 +90,7 @@ export function planAttempt(
         stream: { type: 'blocked', as: 'unmapped', inMs: nextSearchMs(row, context) },
       }
     case 'suspend':
-      // The row stays first in its stream. Streams due earlier are tried first.
+      // The row stays first in its stream. Streams that were due earlier are tried first.
       return { row: result(row, { error: outcome.error, status: outcome.status, uncertain: isLookup }), stream: { type: 'due', inMs: 0 } }
     case 'throttled':
       return {
@@ -118,7 +125,7 @@ function afterFailure(row: RowOf, outcome: Of<'failed'>, context: PlanContext, u
   const attempts = row.attempts + 1
   const { error, status } = outcome
   const most = destination.scheduleMs.length + 1
-  // An uncertain row isn't finally rejected: an earlier attempt may have arrived.
+  // A rejection isn't final for an uncertain row, because an earlier attempt may have arrived.
   const isEnd = outcome.isFinal === true && !uncertain
   const limit = !uncertain && isRefusedAgain(row, outcome) ? Math.min(REFUSED_ATTEMPTS, most) : most
   if (isEnd || attempts >= limit) return deadLettered(row, uncertain ? 'unknown' : 'dead', { error, status }, destination.onDead)
@@ -128,10 +135,14 @@ function afterFailure(row: RowOf, outcome: Of<'failed'>, context: PlanContext, u
   return { row: result(row, { attempts, error, status, uncertain }), stream: { type: 'due', inMs } }
 }
 
-/** A single rejection after an outage or throttling may be part of it, so only two rejections in a row count. */
+/**
+ * @returns whether the message was rejected twice in a row. A single rejection after an outage or throttling may be
+ * part of the outage.
+ */
 function isRefusedAgain({ status }: RowOf, outcome: Of<'failed'>): boolean {
   if (!outcome.permanent) return false
-  // Without a status, the failure is local and permanent. SOAP rejects with 500, like an outage.
+  // A permanent failure without a status is local, so it counts immediately. SOAP rejects with 500, so the same status
+  // twice counts as a rejection.
   return outcome.status === null || (status !== null && (isRefusal(status) || status === outcome.status))
 }
 
@@ -143,8 +154,8 @@ function deadLettered(
 ): AttemptPlan {
   return {
     row: result(row, { state, attempts: row.attempts + 1, uncertain: state === 'unknown', ...cause }),
-    // Due again instead of continuing: this result must be stored before the next row is sent. Otherwise a crash could send this row after
-    // the next one.
+    // The stream is due again, so that this result is stored before the next row is sent. Otherwise, a crash could send
+    // this row after the next row.
     stream: onDead === 'hold' ? { type: 'blocked', as: 'held' } : { type: 'due', inMs: 0 },
   }
 }
@@ -163,7 +174,7 @@ function result(row: RowOf, change: Partial<RowResult>): RowResult {
   return { outboxId: row.outboxId, ...same, ...change, detail: shortened(detail), error: shortened(error) }
 }
 
-/** A target's texts can be long or contain characters that Postgres rejects. */
+/** Shortens a text of the target. Replaces characters that Postgres rejects. */
 function shortened(text: string | null): string | null {
   return text === null ? null : storableText(text.length <= TEXT_LENGTH ? text : `${text.slice(0, TEXT_LENGTH)}…`)
 }

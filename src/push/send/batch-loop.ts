@@ -3,25 +3,25 @@ import type { ClaimedStream } from '../../store/outbox/work.ts'
 import type { Batching } from '../contract/delivery.ts'
 import { type Claim, type StreamClaims, SWEEP_MS } from './stream-claims.ts'
 
-/** Maximum streams, and rows per stream, in one claim. Keeps SQLite transactions under 20 ms. */
+/** Most streams, and most rows per stream, in one claim. This keeps SQLite transactions under 20 ms. */
 const STREAMS = 32
 const ROWS_PER_STREAM = 16
-/** Maximum items per batch, because all items are in memory. */
+/** Most items per batch, because all items are in memory. */
 const MOST_ITEMS = 10_000
-/** Maximum claims per batch that reach the byte limit. */
+/** Most claims per batch that reach the byte limit. */
 const MOST_FULL_CLAIMS = 8
 
 const NO_TIME: TimeLimit = { leftMs: () => 0 }
 
 type Batch = Extract<Batching, { type: 'many' }>
 
-/** Sends rows of any streams together, one batch at a time. */
+/** Sends rows of many streams together, one batch at a time. */
 export class BatchLoop {
   readonly #claims: StreamClaims
   readonly #maxItems: number
   readonly #gatherMs: number
   readonly #hasGroups: boolean
-  /** By group, the current maximum of streams per batch, after a whole batch was rejected. */
+  /** By group: how many streams a batch may have now. The number is lower after a whole batch was rejected. */
   readonly #sizes = new Map<string, number>()
 
   constructor(claims: StreamClaims, batch: Batch) {
@@ -31,27 +31,33 @@ export class BatchLoop {
     this.#hasGroups = batch.groupOf !== undefined
   }
 
-  /** 0, because the results of a batch are stored together anyway. */
+  /** Always false. The results of a batch are stored together anyway, so a wait for other results has no use. */
   readonly isBusy = false
 
   notify(): void {
     this.#claims.context.wakeUp.notify()
   }
 
-  /** Sends until `stopping` aborts, then finishes the batch in flight. @throws database errors of claims. */
+  /**
+   * Sends until `stopping` aborts, then finishes the batch in flight.
+   * @throws database errors of claims.
+   */
   async run(): Promise<void> {
     const { wakeUp, clock, gate, stopping } = this.#claims.context
     while (!stopping.aborted) {
       if (this.#gatherMs > 0) await clock.sleep(this.#gatherMs, stopping)
       await gate.refresh(false)
       while (!stopping.aborted && gate.circuitWaitMs === 0 && (await this.#sendBatch())) {
-        // Newer rows wait for `gatherMs`. Otherwise a slow target would get many small batches.
+        // Newer rows wait for `gatherMs`. Otherwise, a slow target would get many small batches.
       }
       await wakeUp.wait(gate.circuitWaitMs > 0 ? Math.min(gate.circuitWaitMs, SWEEP_MS) : SWEEP_MS, stopping)
     }
   }
 
-  /** @returns whether more rows may have been due already. */
+  /**
+   * Sends one batch of each group.
+   * @returns whether more rows may already be due.
+   */
   async #sendBatch(): Promise<boolean> {
     const { streams, lease, isCut } = await this.#gather()
     if (streams.length === 0) return false
@@ -66,8 +72,9 @@ export class BatchLoop {
   }
 
   /**
-   * Sends a group's streams in as many batches as needed. Stores each batch's results before the next batch. @returns the streams that are
-   * still claimed, whether more may be sent, and whether any row made progress.
+   * Sends a group's streams in as many batches as needed. Stores each batch's results before the next batch.
+   * @returns `left`: streams that are still claimed. `isOpen`: whether more may be sent. `hasMoved`: whether any row
+   * made progress.
    */
   async #sendGroup(group: string, streams: readonly ClaimedStream[], lease: TimeLimit) {
     let left = streams
@@ -81,7 +88,8 @@ export class BatchLoop {
       await this.#claims.settle(sent.results, lease)
       const isSettled = sent.results.some(({ rows }) => rows.some(({ state }) => state !== 'ready'))
       hasMoved ||= isSettled || sent.isSplit
-      // Halves the size until the rejected item is found. Doubles it after each batch with settled rows.
+      // After a rejected batch, the size is halved until the rejected item is found. After a batch with settled rows,
+      // the size is doubled.
       if (sent.isSplit) this.#sizes.set(group, Math.max(1, Math.floor(together.length / 2)))
       else if (isSettled) this.#sizes.set(group, Math.min(this.#maxItems, size * 2))
       if (sent.isSplit || !isSettled) break
@@ -89,7 +97,11 @@ export class BatchLoop {
     return { left, isOpen: true, hasMoved }
   }
 
-  /** @returns the streams of one batch, and the earliest end of their leases. @throws database errors, after releasing all claims. */
+  /**
+   * Claims the streams of one batch.
+   * @returns the streams, and the earliest end of their leases. `isCut`: more rows may be due.
+   * @throws database errors, after releasing all claims.
+   */
   async #gather(): Promise<Claim & { readonly isCut: boolean }> {
     const { gate, destination } = this.#claims.context
     const rowsPerStream = destination.idempotent && !this.#hasGroups ? ROWS_PER_STREAM : 1
@@ -115,7 +127,7 @@ export class BatchLoop {
   }
 }
 
-/** Takes streams with at most `room` rows in total; the last stream may be cut. */
+/** Takes streams with at most `room` rows in total. The last stream may lose its later rows. */
 function within(streams: readonly ClaimedStream[], room: number): { taken: ClaimedStream[]; left: ClaimedStream[] } {
   const taken: ClaimedStream[] = []
   let free = room

@@ -13,9 +13,9 @@ import { isBroken, isRefusal, requestedPauseMs } from '../contract/outcomes.ts'
 
 const CIRCUIT_BASE_MS = 5_000
 const CIRCUIT_CAP_MS = 60_000
-/** Pauses whose ends differ by less than this are the same pause. */
+/** If the ends of two pauses differ by less than this (ms), they are the same pause. */
 const SAME_PAUSE_MS = 250
-/** Interval for reading the destination's stored state. */
+/** How often the destination's stored state is read, in ms. */
 const REFRESH_MS = 1_000
 
 export interface DestinationGateOptions extends ServiceParts {
@@ -23,29 +23,30 @@ export interface DestinationGateOptions extends ServiceParts {
 }
 
 /**
- * Decides whether anything may be sent to a destination now, based on its rate, circuit, requested pauses (`Retry-After`) and stored state.
- * Pauses and stops are stored, so that other processes, and this one after a restart, respect them.
+ * Decides whether anything may be sent to a destination now. Considers rate, circuit, requested pauses (`Retry-After`),
+ * and the stored state. Pauses and stops are stored. Other processes respect them, and so does this process after a
+ * restart.
  */
 export class DestinationGate {
   readonly #o: DestinationGateOptions
   readonly #circuit: Circuit
-  /** First delay after the circuit opens or the destination is suspended. */
+  /** First delay after the circuit opens or the destination is suspended, in ms. */
   readonly #baseMs: number
   readonly #limiter: RateLimiter | null
-  /** End of the requested pause, by the steady clock. The circuit's pause is separate. */
+  /** End of the pause that the target requested, by the steady clock. The circuit has its own pause. */
   #pausedUntil = Number.NEGATIVE_INFINITY
   #isStopped = false
-  /** Whether the suspension is stored: attempts in flight report the same. */
+  /** Whether the suspension is stored. Other attempts in flight may report the same suspension. */
   #isSuspensionStored = false
-  /** Whether this process has claimed the row that probes the suspended destination. */
+  /** Whether this process has claimed the row that tests the suspended destination. */
   #isProbe = false
   #fingerprint: Promise<string> | null = null
   /** Number of pauses and stops that this process has seen. */
   #halts = 0
-  /** Stored end of the circuit's latest pause; null if not stored. */
+  /** Stored end of the circuit's latest pause. Null if it isn't stored. */
   #circuitUntil: TimeText | null = null
   #refreshAt = Number.NEGATIVE_INFINITY
-  /** Sequential writes, so that the last one wins. */
+  /** Writes run one after another, so that the last write wins. */
   #writing: Promise<void> = Promise.resolve()
 
   constructor(options: DestinationGateOptions) {
@@ -69,20 +70,21 @@ export class DestinationGate {
     return this.#circuit.isOpen
   }
 
-  /** Attempts per second allowed now; null if unlimited. */
+  /** Allowed attempts per second; null if unlimited. */
   get rate(): number | null {
     return this.#limiter?.rate ?? null
   }
 
-  /** Shares the rate among `processes` that send to the destination. */
+  /** Divides the rate among this many processes that send to the destination. */
   shareAmong(processes: number): void {
     this.#limiter?.shareAmong(processes)
   }
 
   /**
-   * Call when the database has handed out rows: all stored pauses and stops are then over. If another pause or stop began since `flush`,
-   * all stay in force until the database hands out rows again. @param halts result of `flush` before the claim. @param isProbe whether the
-   * claimed row probes a suspended destination.
+   * Call this after the database handed out rows: all stored pauses and stops have ended by then. If another pause or
+   * stop began since `flush`, the gate stays closed until the database hands out rows again.
+   * @param halts result of `flush` before the claim.
+   * @param isProbe whether the claimed row tests a suspended destination.
    */
   reopen(halts: number, isProbe = false): void {
     this.#isProbe = isProbe
@@ -93,8 +95,10 @@ export class DestinationGate {
   }
 
   /**
-   * Reads what operators and other processes did to the destination. If it was stopped or paused, claimed rows aren't sent. If it was
-   * resumed or reached, it's probed without waiting for the circuit. @param hasClaims whether this process has claimed rows.
+   * Reads what operators and other processes did to the destination. If the destination was stopped or paused, claimed
+   * rows aren't sent. If the destination was resumed or answered another process, the next attempt doesn't wait for the
+   * circuit.
+   * @param hasClaims whether this process has claimed rows.
    */
   async refresh(hasClaims: boolean): Promise<void> {
     const { db, clock, log, destination } = this.#o
@@ -102,10 +106,11 @@ export class DestinationGate {
     this.#refreshAt = clock.steady() + REFRESH_MS
     await this.flush()
     const stored = await destinationReadiness(db.read, destination.name).catch(() => null)
-    // The database doesn't answer.
+    // The database didn't answer.
     if (stored === null) return
     if (this.circuitWaitMs > 0) {
-      // If the pause wasn't stored, a stored failure count of zero means nothing.
+      // A stored failure count of 0 shows that the destination answered. This is true only if the circuit's pause was
+      // stored.
       if (stored.isOpen && stored.failures === 0 && this.#circuitUntil !== null) this.#circuit.probeNow()
     } else if (!stored.isOpen && !this.#isStopped && this.#pausedUntil <= clock.steady()) {
       this.#halt()
@@ -119,7 +124,10 @@ export class DestinationGate {
     this.#halts += 1
   }
 
-  /** Waits for a turn at the allowed rate. @returns false if `signal` aborted first. */
+  /**
+   * Waits until the rate allows an attempt.
+   * @returns false if `signal` aborts first.
+   */
   async turn(signal: AbortSignal): Promise<boolean> {
     if (signal.aborted || this.#limiter === null) return !signal.aborted
     return await this.#limiter.take('live', signal).then(
@@ -132,7 +140,10 @@ export class DestinationGate {
     this.#limiter?.release()
   }
 
-  /** @returns a permit for one attempt, to be settled; null if nothing may be sent now, so that the next caller gets the turn. */
+  /**
+   * @returns a permit for one attempt. Pass it to `settle`. Null if nothing may be sent now. The next caller then gets
+   * the turn.
+   */
   admit(): Permit | null {
     const isHalted = this.#isStopped || this.#pausedUntil > this.#o.clock.steady()
     const permit = isHalted ? null : this.#circuit.admit()
@@ -140,10 +151,13 @@ export class DestinationGate {
     return permit
   }
 
-  /** Updates circuit and state. @param outcome null if this process aborted the attempt. */
+  /**
+   * Updates the circuit and the stored state after an attempt.
+   * @param outcome null if this process aborted the attempt.
+   */
   settle(permit: Permit, outcome: Outcome | null): void {
     const wasOpen = this.#circuit.isOpen
-    // Probes of a suspended destination have separate delays.
+    // A failed test of a suspended destination doesn't count for the circuit, because tests have their own delays.
     const aliveness = this.#isProbe && !isAccepted(outcome) ? 'unknown' : alivenessOf(outcome)
     this.#circuit.settle(permit, aliveness)
     if (this.#circuit.isOpen !== wasOpen) this.#circuitTurned()
@@ -154,7 +168,7 @@ export class DestinationGate {
     else if (this.#isProbe) this.#settleProbe(outcome)
   }
 
-  /** Call if the probing row wasn't sent, so that another row may probe. */
+  /** Call this if the row that tests a suspended destination wasn't sent. Another row may then test the destination. */
   releaseProbe(): void {
     if (this.#isProbe) this.#settleProbe(null)
   }
@@ -174,7 +188,10 @@ export class DestinationGate {
     this.#halt()
   }
 
-  /** Resolves when all writes have finished or failed. @returns the number of pauses and stops, for `reopen`. */
+  /**
+   * Waits until all writes have finished or failed.
+   * @returns the number of pauses and stops, for `reopen`.
+   */
   async flush(): Promise<number> {
     const halts = this.#halts
     await this.#writing
@@ -224,7 +241,8 @@ export class DestinationGate {
     this.#halt()
     const { log, destination } = this.#o
     const { name } = destination
-    // Logs, lists and alarms must not show personal values. Only answers to logins can't contain any.
+    // Logs, lists, and alarms must not show personal values. Only the answer to a login can't contain any, so its text
+    // is shown.
     const reason = retry === 'slowly' ? maskedText(error) : shownOutcome(error, status)
     const next =
       retry === 'manually' ? `until \`submission-mirror destination resume ${name}\`` : 'but one change at a time that tries it again'
@@ -235,7 +253,7 @@ export class DestinationGate {
     this.#write(async (db) => suspendDestination(db, name, { ...delay, reason, refusedWith: await fingerprint }))
   }
 
-  /** Failed writes are only logged: in this process the pause or stop still applies. */
+  /** Stores the state. A failed write is only logged, because the pause or stop still applies in this process. */
   #write(work: (db: Db) => Promise<unknown>): void {
     const { db, log, destination } = this.#o
     const { name } = destination
@@ -245,7 +263,9 @@ export class DestinationGate {
   }
 }
 
-/** Whether an outcome shows that the endpoint accepts messages: it accepted, or rejected only this message. */
+/**
+ * @returns whether the endpoint accepts messages: the endpoint accepted this message, or rejected only this message.
+ */
 function isAccepted(outcome: Outcome | null): boolean {
   if (outcome?.type === 'delivered' || outcome?.type === 'record_taken') return true
   return (outcome?.type === 'failed' || outcome?.type === 'split') && outcome.status !== null && isRefusal(outcome.status)

@@ -9,7 +9,7 @@ import { IMMUTABLE } from '../contract/message-id.ts'
 
 export type ItemMaker = (row: OutboxRow) => PushItem
 
-/** Makes items from outbox rows, without personal columns that the destination didn't opt in to. */
+/** Makes items from outbox rows. Leaves out personal columns that the destination didn't opt in to. */
 export function itemMaker(destination: Pick<DestinationConfig, 'name' | 'personalFields' | 'taxIdFields'>): ItemMaker {
   const { name, personalFields, taxIdFields } = destination
   const strip = personalDataFilter(personalFields, taxIdFields)
@@ -30,13 +30,13 @@ export function itemMaker(destination: Pick<DestinationConfig, 'name' | 'persona
       changedAt: row.changedAt,
       before: strip(row.entity, row.before),
       after,
-      // The text equals the parsed object: the program wrote each column exactly once.
+      // The stored text is used only if no column was left out.
       afterText: after === row.after ? row.afterText : null,
       ...directionOf(row.direction),
       submission: strip('submissions', row.submission),
       mapping: row.mapping,
       leftFilter: row.leftFilter,
-      // Under a new message id, the target may create a new record.
+      // With a new message id, the target may create a new record. The id of the old record is then wrong.
       remoteId: row.resent === 'new' && row.operation === 'insert' ? null : row.remoteId,
       attempts: row.attempts,
       progress: row.progress,
@@ -45,14 +45,16 @@ export function itemMaker(destination: Pick<DestinationConfig, 'name' | 'persona
 }
 
 /**
- * Five kinds of change are skipped:
- * - an event or message that the target already has, inserted again after its row was deleted or after a restore. A non-idempotent target
- * would store a duplicate. A resend still sends it.
- * - an update of a record whose id at the target is unknown, if updates have a separate request. It would create a second record.
- * - an update of only personal columns, all removed. For a human reader it would be empty.
+ * Decides whether a change is sent to `destination`. These changes aren't sent:
+ * - an event or message that was inserted again after its row was deleted, or after a restore. The target already has
+ * the record and would store a duplicate. A resend is sent anyway.
+ * - an update of a record whose id at the target is unknown, if updates have their own request. The update would create
+ * a second record.
+ * - an update of only personal columns that were all left out. A person would see an empty note.
  * - if the destination gets files: a change of a document without a new file, or a repeat after a restore.
- * - a record that left the filter, if its id at the target is needed but unknown, or if only files can be sent.
- * @returns why a change isn't sent to `destination`; null if it is sent.
+ * - a change with which a record left the filter, if the record's id at the target is unknown but needed.
+ * - a change with which a record left the filter, if the target can get only files.
+ * @returns the reason; null if the change is sent.
  */
 export function notSentReason(destination: DestinationConfig, item: PushItem, isResent: boolean): string | null {
   const { entity, operation, remoteId, after } = item
@@ -72,12 +74,18 @@ export function notSentReason(destination: DestinationConfig, item: PushItem, is
   return null
 }
 
-/** Only restatements after a log divergence are snapshot updates: the insert was sent. */
+/**
+ * @returns whether the change is a record that is sent again after a restore (see restate.ts). Only these changes are
+ * updates in a snapshot.
+ */
 function isRestated({ snapshot, operation }: PushItem): boolean {
   return snapshot && operation === 'update'
 }
 
-/** For changes with which the record left the `filter`. They're sent even without columns or a file. */
+/**
+ * Decides for a change with which a record left the `filter`. Such a change is sent even without columns or a file.
+ * @returns why the change isn't sent; null if it is sent.
+ */
 function leavingReason(destination: DestinationConfig, { remoteId }: PushItem): string | null {
   if (destination.kind !== 'http') return null
   if (destination.update !== null) return remoteId === null ? ID_NOT_KNOWN : null

@@ -14,7 +14,10 @@ export interface PreparerOptions extends ServiceParts {
   readonly kind: DeliveryKind
 }
 
-/** `outcome`: the target's answer, if any. */
+/**
+ * `send`: the item must be sent. `done`: nothing is sent now. `outcome` is the target's answer to a lookup, if there
+ * was one.
+ */
 export type Prepared =
   | { readonly type: 'send'; readonly item: PushItem }
   | { readonly type: 'done'; readonly outcome: Outcome | null; readonly plan: AttemptPlan }
@@ -33,7 +36,7 @@ export class Preparer {
     this.itemOf = itemMaker(options.destination)
   }
 
-  /** A failed preparation counts as a failed attempt, so that no row is retried forever. */
+  /** Prepares a row. A failed preparation counts as a failed attempt. Otherwise, the row would be retried forever. */
   async prepare(row: OutboxRow, cancelled: AbortSignal): Promise<Prepared> {
     try {
       if (row.changedAt === '') return this.#withoutAttempt(row, planLost(row, this.#o.destination))
@@ -46,12 +49,15 @@ export class Preparer {
     }
   }
 
-  /** Whether preparing the row looks up an earlier attempt at the target. */
+  /** @returns whether preparing the row looks up an earlier attempt at the target. */
   looksUp(row: OutboxRow): boolean {
     return this.#o.kind.lookUp !== undefined && !this.#isSafe(row)
   }
 
-  /** Whether the row may be sent without a lookup. Continuing an earlier attempt repeats nothing harmful. */
+  /**
+   * @returns whether the row may be sent without a lookup. A row with progress continues an earlier attempt, which is
+   * harmless.
+   */
   #isSafe(row: OutboxRow): boolean {
     return !row.uncertain || row.progress !== null || this.#o.destination.idempotent
   }
@@ -61,7 +67,7 @@ export class Preparer {
     return { type: 'done', outcome: null, plan }
   }
 
-  /** Looks up the AMS client, and whether an earlier attempt arrived. */
+  /** Finds the AMS client, and looks up whether an earlier attempt arrived. */
   async #complete(row: OutboxRow, item: PushItem, cancelled: AbortSignal): Promise<Prepared> {
     const { destination } = this.#o
     const isMapped = item.mapping !== null || destination.mapping === 'none'
@@ -90,14 +96,17 @@ export class Preparer {
     }
   }
 
-  /** @returns null if the target doesn't have the message, so that it may be sent. */
+  /**
+   * Looks up a message at the target.
+   * @returns null if the target doesn't have the message. The message may then be sent.
+   */
   async #lookUp(item: PushItem, cancelled: AbortSignal): Promise<Outcome | null> {
     const { kind } = this.#o
     if (!kind.lookUp) return { type: 'unknown', error: 'it may have been sent, by a process that died or before a backup was restored' }
     return await kind.lookUp(item, cancelled).catch(lookupFailure)
   }
 
-  /** @returns a wait if an earlier attempt may not be visible at the target yet; null if it is old enough. */
+  /** @returns a wait if the target may not show an earlier attempt yet. Null if the attempt is old enough. */
   #notYet({ triedAt }: OutboxRow): Outcome | null {
     const { kind, clock } = this.#o
     const waitMs = lookupWaitMs(kind.lookupAfterMs, triedAt ?? timeFromMs(clock.now()), clock)
@@ -106,11 +115,14 @@ export class Preparer {
     return { type: 'throttled', status: null, error, retryAfterMs: waitMs, isOwn: true }
   }
 
-  /** @param isLookup whether the outcome is from a lookup of an earlier attempt. */
+  /**
+   * Plans what follows an outcome.
+   * @param isLookup whether the outcome is from a lookup of an earlier attempt.
+   */
   plan(row: OutboxRow, outcome: Outcome, isLookup: boolean, cancelled: AbortSignal): AttemptPlan {
     const { destination, clock, kind } = this.#o
     const isAborted = cancelled.aborted && (outcome.type === 'failed' ? !outcome.alive : outcome.type === 'unknown')
-    // Not sent, or harmless to repeat: this attempt doesn't count.
+    // This process aborted the attempt. Nothing was sent, or repeating is harmless, so the attempt doesn't count.
     if (isAborted && (destination.idempotent || isLookup || outcome.type === 'failed')) return planNotAttempted(row, outcome)
     const plan = planAttempt(row, outcome, { destination, clock, canLookUp: kind.lookUp !== undefined }, isLookup)
     if (outcome.type !== 'not_attempted' && outcome.type !== 'split') this.#reports.attempted(row, outcome, plan)

@@ -11,7 +11,7 @@ import { ContentFilter, type JudgedRow, judgeRows } from '../queue/judge.ts'
 import { rowsFor, wholeRow } from '../queue/queued-rows.ts'
 import { itemMaker, notSentReason } from './item.ts'
 
-/** Maximum newest changes of a submission that are searched for changes to send. */
+/** Of a submission, only this many of the newest changes are searched. */
 const LOOKED = 500
 
 const FILTERED = 'not sent: the filters of the destination leave it out'
@@ -19,15 +19,18 @@ const FILTERED = 'not sent: the filters of the destination leave it out'
 /** A change as it would be sent to a destination now. */
 export interface PreviewedChange {
   readonly item: PushItem
-  /** Why the change isn't sent; null if sent. */
+  /** Why the change isn't sent; null if it would be sent. */
   readonly notSent: string | null
-  /** Why the `filter` fails; null if it doesn't. */
+  /** Why the `filter` fails; null if it doesn't fail. */
   readonly error: string | null
 }
 
 /**
- * Shows what a destination would get for one change, or for a submission's newest changes, even if sent before. Queues nothing. @param
- * which the change's `seq`, or the submission. @param limit maximum changes. @throws TransientError if the `filter` can't be evaluated now.
+ * Shows what a destination would get for one change, or for a submission's newest changes. Shows changes even if they
+ * were sent before. Queues nothing.
+ * @param which the `seq` of the change, or the submission.
+ * @param limit most changes to show.
+ * @throws TransientError if the `filter` can't be evaluated now.
  */
 export async function previewChanges(
   q: Query,
@@ -39,7 +42,7 @@ export async function previewChanges(
   const epochs = await readEpochs(q)
   const everything = { ...destination, entities: null, operations: null, eventTypes: null, maxAgeMs: null, backfill: true, logEpoch: '' }
   const wanted = await rowsFor(q, [{ ...destination, logEpoch: '' }], looked, epochs, true)
-  // A single change is shown even if filters drop it, because that may explain why it never arrived.
+  // A single change is shown even if the settings leave it out. This may explain why the change never arrived.
   const { rows } = which.seq === undefined ? wanted : await rowsFor(q, [everything], looked, epochs, true)
   const passing = new Set(wanted.rows.map(({ seq }) => seq))
   const emptied = new Set(looked.filter(({ isEmptied }) => isEmptied).map(({ seq }) => seq))
@@ -54,7 +57,7 @@ export async function previewChanges(
   })
 }
 
-/** A row as it would be sent for change `of` (a `seq`). */
+/** A row as it would be sent for one change. `of` is the `seq` of this change. */
 interface ShownRow {
   readonly row: NewOutboxRow
   readonly of: number
@@ -62,7 +65,7 @@ interface ShownRow {
   readonly error: string | null
 }
 
-/** Applies a destination's `filter`, if configured. */
+/** Applies the destination's `filter`, if it has one. */
 async function byContent(
   q: Query,
   { name, filter: expression }: DestinationConfig,

@@ -11,7 +11,7 @@ interface ReportsOptions extends ServiceParts {
   readonly destination: { readonly name: string }
 }
 
-/** Metrics, logs and traces of the attempts to one destination. */
+/** Metrics, logs, and traces of the attempts to send to one destination. */
 export class Reports {
   readonly #o: ReportsOptions
   readonly #destination: string
@@ -21,7 +21,7 @@ export class Reports {
     this.#destination = options.destination.name
   }
 
-  /** @param startedAt from `performance.now()`. */
+  /** @param startedAt start of the attempt, from `performance.now()`. */
   took(startedAt: number): void {
     this.#o.observer.time('push_seconds', (performance.now() - startedAt) / 1000, { destination: this.#destination })
   }
@@ -35,11 +35,11 @@ export class Reports {
   attempted(row: OutboxRow, outcome: Outcome, plan: AttemptPlan): void {
     const { state } = plan.row
     const destination = this.#destination
-    // While retried, nothing counts as dead-lettered.
+    // While a row is retried, an unknown outcome counts as `failed`.
     const ended = outcome.type === 'unknown' ? 'failed' : outcome.type
     this.#o.observer.count('push_attempts_total', { destination, outcome: state === 'ready' ? ended : state })
     if (state !== 'delivered') this.#logFailure(row, outcome, plan)
-    // Snapshot rows can be old, and resent changes arrived long ago: neither shows the lag.
+    // A snapshot row may be old, and a resent change arrived long ago. Neither shows the current lag.
     else if (!row.snapshot && row.resent === null)
       this.#o.observer.time('push_lag_seconds', (this.#o.clock.now() - msFromTime(row.changedAt)) / 1000, { destination })
   }
@@ -49,7 +49,7 @@ export class Reports {
     const error = plan.row.error === null ? null : shownOutcome(plan.row.error, status)
     const { outboxId, messageId, account, entity, submissionId } = row
     const fields = { destination: this.#destination, account, submission: submissionId, entity, message: messageId, attempts, status }
-    // A message may go to several destinations. The outbox id is for one.
+    // The text names the destination, because a message may go to several destinations.
     const id = `message ${messageId} to destination ${this.#destination}`
     if (state === 'dead') {
       this.#o.log.error(
@@ -72,8 +72,9 @@ export class Reports {
   }
 
   /**
-   * If a trace listener exists, traces an attempt as the last step of the deliveries that caused its changes. @returns a function to call
-   * after the attempt, with the items and an outcome for each.
+   * Traces an attempt, if a trace listener exists. The attempt is the last step of the deliveries that caused its
+   * changes.
+   * @returns a function to call after the attempt, with the items and an outcome for each.
    */
   beginTrace(): (items: readonly PushItem[], outcomes: readonly Outcome[]) => void {
     const { clock, log, observer } = this.#o
@@ -82,7 +83,7 @@ export class Reports {
     return (items, outcomes) => {
       const endMs = clock.now()
       for (const [position, item] of items.entries()) {
-        // Nothing waits for the trace: an unreachable database only loses a span.
+        // Nothing waits for the trace. If the database can't be reached, only the trace is lost.
         this.#trace(item, outcomes[position]?.type ?? 'unknown', startMs, endMs).catch((error: unknown) =>
           log.debug({ err: error }, `a push was not traced: ${messageOf(error)}`),
         )

@@ -13,17 +13,17 @@ export interface RowSenderOptions extends PreparerOptions {
   readonly gate: DestinationGate
 }
 
-/** When to stop: `stopping` before the next row, `cancelled` during a row. */
+/** When to stop. `stopping` applies before the next row, `cancelled` during a row. */
 export interface Limits {
   readonly stopping: AbortSignal
   readonly cancelled: AbortSignal
-  /** Latest start of an attempt: it must end before the stream's lease. */
+  /** Latest start of an attempt. An attempt must end before its stream's lease ends. */
   readonly until: TimeLimit
 }
 
 export interface SentTogether {
   readonly results: readonly StreamResult[]
-  /** The whole batch was rejected, but smaller ones may pass. */
+  /** Whether the whole batch was rejected. Smaller batches may be accepted. */
   readonly isSplit: boolean
 }
 
@@ -32,7 +32,7 @@ interface PreparedStream {
   readonly steps: readonly { readonly row: OutboxRow; readonly prepared: Prepared }[]
 }
 
-/** Sends the rows of claimed streams and returns the results without storing them. */
+/** Sends the rows of claimed streams. Returns the results without storing them. */
 export class RowSender {
   readonly #o: RowSenderOptions
   readonly #reports: Reports
@@ -44,7 +44,10 @@ export class RowSender {
     this.#preparer = new Preparer(options, this.#reports)
   }
 
-  /** Sends a stream's rows in order, as far as possible. @param hasTurn whether the first row already has its turn. */
+  /**
+   * Sends a stream's rows in order, until a row must wait.
+   * @param hasTurn whether the rate limit already allowed the first row.
+   */
   async sendStream(stream: ClaimedStream, limits: Limits, hasTurn: boolean): Promise<StreamResult> {
     const rows: RowResult[] = []
     const newIds = new Map<string, string>()
@@ -55,7 +58,7 @@ export class RowSender {
       if (plan === null) break
       rows.push(plan.row)
       if (plan.row.state === 'skipped') this.#o.gate.release()
-      // The record's id at the target isn't stored yet, and later rows of the stream may need it.
+      // The target's new id of the record isn't stored yet. Later rows of the stream may need it.
       if (plan.row.remoteId !== null) newIds.set(recordText(row), plan.row.remoteId)
       step = plan.stream
       if (step.type !== 'go_on') break
@@ -63,7 +66,10 @@ export class RowSender {
     return { stream, rows, next: nextOf(step) }
   }
 
-  /** @returns the streams that may be sent together, by group, in order. If the kind has groups, each stream has one row. */
+  /**
+   * Groups streams whose rows may be sent together. If the kind has groups, each stream has one row.
+   * @returns the streams by group, in order.
+   */
   grouped(streams: readonly ClaimedStream[]): ReadonlyMap<string, readonly ClaimedStream[]> {
     const { batch } = this.#o.kind
     const groups = new Map<string, ClaimedStream[]>()
@@ -78,12 +84,15 @@ export class RowSender {
     return groups
   }
 
-  /** Sends rows of many streams together. @returns null if nothing may be sent now. */
+  /**
+   * Sends rows of many streams in one batch.
+   * @returns null if nothing may be sent now.
+   */
   async sendTogether(streams: readonly ClaimedStream[], limits: Limits): Promise<SentTogether | null> {
     const { gate, kind } = this.#o
     const { cancelled } = limits
     if (!(await this.#turn(limits))) return null
-    // Gathering rows and waiting for the turn may have taken long.
+    // Reads the state again, because gathering rows and waiting for the rate limit may have taken long.
     await gate.refresh(true)
     const permit = gate.admit()
     if (permit === null) return null
@@ -113,8 +122,8 @@ export class RowSender {
   }
 
   /**
-   * Whether the next attempt may begin now. With a rate limit, waits for the turn while the lease leaves time for an attempt. At a slow
-   * rate, a later claim gets the turn.
+   * Waits until the next attempt may begin. With a rate limit, waits only while the lease leaves time for the attempt.
+   * @returns false if no attempt may begin. At a slow rate, a later claim gets the turn.
    */
   async #turn({ stopping, until }: Limits): Promise<boolean> {
     const { gate, clock } = this.#o
@@ -127,7 +136,10 @@ export class RowSender {
     return false
   }
 
-  /** @returns null if the row may not be sent now. */
+  /**
+   * Sends one row.
+   * @returns what follows; null if nothing may be sent now.
+   */
   async #attempt(row: OutboxRow, cancelled: AbortSignal): Promise<AttemptPlan | null> {
     const { gate, kind } = this.#o
     const permit = gate.admit()
@@ -147,14 +159,14 @@ export class RowSender {
       trace([prepared.item], [first])
       return this.#preparer.plan(row, outcome, false, cancelled)
     } finally {
-      // An attempt aborted by this process says nothing about the target.
+      // The outcome of an attempt that this process aborted shows nothing about the target.
       gate.settle(permit, cancelled.aborted ? null : outcome)
     }
   }
 
   /**
-   * Prepares each stream's rows, up to the first that stops it. Each lookup takes a separate turn. If time runs out or the target accepts
-   * no more, later streams aren't prepared.
+   * Prepares each stream's rows, up to the first row that stops the stream. Each lookup waits for the rate limit. If
+   * time runs out, or if the target accepts nothing now, the remaining streams aren't prepared.
    */
   async #prepareAll(streams: readonly ClaimedStream[], limits: Limits): Promise<{ prepared: PreparedStream[]; isHalted: boolean }> {
     const batch: PreparedStream[] = []
@@ -181,7 +193,10 @@ function recordText({ entity, entityId }: OutboxRow): string {
   return `${entity} ${entityId}`
 }
 
-/** Adds the record's new id at the target. @param newIds ids that aren't stored yet, by record. */
+/**
+ * @returns the row with the record's new id at the target, if there is a new id.
+ * @param newIds ids that aren't stored yet, by record.
+ */
 function withNewId(row: OutboxRow, newIds: ReadonlyMap<string, string>): OutboxRow {
   const remoteId = newIds.get(recordText(row))
   return remoteId === undefined ? row : { ...row, remoteId }
@@ -191,7 +206,10 @@ function nextOf(step: StreamStep): StreamResult['next'] {
   return step.type === 'go_on' ? { type: 'due', inMs: 0 } : step
 }
 
-/** One outcome per item; missing outcomes are unknown. */
+/**
+ * Sends items.
+ * @returns one outcome per item. A missing outcome counts as unknown.
+ */
 async function outcomesOf(kind: DeliveryKind, items: readonly PushItem[], signal: AbortSignal): Promise<readonly Outcome[]> {
   try {
     const outcomes = await kind.send(items, signal)
@@ -201,13 +219,16 @@ async function outcomesOf(kind: DeliveryKind, items: readonly PushItem[], signal
   }
 }
 
-/** Whether a lookup shows that the target accepts nothing now. */
+/** @returns whether the outcome of a lookup shows that the target accepts nothing now. */
 function isOfTarget(outcome: Outcome): boolean {
   const isAway = outcome.type === 'failed' && outcome.alive === false
   return isAway || outcome.type === 'suspend' || requestedPauseMs(outcome) !== null
 }
 
-/** The outcome that describes the target: a suspension, else a pause, else the last attempt's outcome. */
+/**
+ * @returns the outcome that describes the target: a suspension, otherwise a pause, otherwise the last attempt's
+ * outcome.
+ */
 function verdictOf(outcomes: readonly Outcome[]): Outcome | null {
   const suspension = outcomes.find((outcome) => outcome.type === 'suspend')
   const pause = outcomes.find((outcome) => requestedPauseMs(outcome) !== null)

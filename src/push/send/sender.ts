@@ -11,12 +11,12 @@ import { Settler } from './settler.ts'
 import { StreamClaims, SWEEP_MS } from './stream-claims.ts'
 import { StreamLoop } from './stream-loop.ts'
 
-/** How long results wait to be stored together while many streams are in flight. */
+/** How long results wait to be stored together while many streams are in flight, in ms. */
 const GATHER_MS = 32
-/** Part of SHUTDOWN_GRACE for storing the last results; at most a quarter. */
+/** Part of SHUTDOWN_GRACE for storing the last results, in ms. At most a quarter is used. */
 const SETTLE_MS = 1_500
 
-/** How long a stopping sender waits for attempts in flight. The rest of `graceMs` is for storing results. */
+/** @returns how long a stopping sender waits for attempts in flight. The rest of `graceMs` is for storing results. */
 export function attemptsGraceMs(graceMs: number): number {
   return graceMs - Math.min(SETTLE_MS, graceMs / 4)
 }
@@ -24,13 +24,15 @@ export function attemptsGraceMs(graceMs: number): number {
 export interface SenderOptions extends ServiceParts {
   readonly destination: DestinationConfig
   readonly kind: DeliveryKind
-  /** Time for attempts in flight and for storing results when the sender stops. Then they are aborted. */
+  /**
+   * Time for attempts in flight and for storing results when the sender stops, in ms. After it, attempts are aborted.
+   */
   readonly graceMs: number
 }
 
 /**
- * outbox -> one destination. Claims streams by lease, sends the rows of one or many streams together depending on the kind, and stores
- * results in groups. Doesn't close the kind, which may be used again.
+ * Sends the outbox rows of one destination. Claims streams under leases. Depending on the kind, sends the rows of one
+ * stream, or of many streams together. Stores results in groups. Doesn't close the kind, which may be used again.
  */
 export class Sender implements Service {
   readonly name: string
@@ -49,7 +51,7 @@ export class Sender implements Service {
     this.#loop?.notify()
   }
 
-  /** Shares the destination's rate among `processes`, including this one. */
+  /** Divides the destination's rate among this many processes, including this one. */
   shareAmong(processes: number): void {
     this.#gate.shareAmong(processes)
   }
@@ -62,7 +64,8 @@ export class Sender implements Service {
     if (signal.aborted) grace()
     try {
       const { db, destination } = this.#o
-      // On SQLite only one process sends, and it hasn't claimed anything yet. So every claim is from a killed process.
+      // On SQLite, only this process sends, and it hasn't claimed anything yet. All existing claims are from a killed
+      // process.
       if (db.kind === 'sqlite') await releaseAllStreams(db, destination.name)
       this.#loop = this.#createLoop(signal, cancelled.signal)
       await this.#loop.run()
@@ -87,13 +90,13 @@ export class Sender implements Service {
   }
 }
 
-/** Wakes all senders when the outbox may have new rows. A plain signal would wake only one. */
+/** Wakes all senders when the outbox may have new rows. Without this service, a signal would wake only one sender. */
 export class OutboxSignal implements Service {
   readonly name = 'outbox signal'
   readonly #db: Db
   readonly #senders: Iterable<Sender>
 
-  /** @param senders running senders, read again at each signal. */
+  /** @param senders running senders. They are read again at each signal. */
   constructor(db: Db, senders: Iterable<Sender>) {
     this.#db = db
     this.#senders = senders

@@ -4,7 +4,7 @@ import type { TimeLimit } from '../../base/time-limit.ts'
 import type { ServiceParts } from '../../store/engine/db.ts'
 import { type StreamResult, settleStreams } from '../../store/outbox/work.ts'
 
-/** Keeps SQLite transactions under 20 ms. */
+/** Most rows per transaction. This keeps SQLite transactions under 20 ms. */
 export const SETTLED_ROWS = 400
 const RETRY_BASE_MS = 100
 const RETRY_CAP_MS = 2_000
@@ -13,7 +13,7 @@ export interface SettlerOptions extends Pick<ServiceParts, 'db' | 'clock' | 'log
   readonly destination: string
   /** Whether duplicates are harmless. */
   readonly idempotent: boolean
-  /** How long results wait for others, in ms. One commit costs the same for one or many. */
+  /** How long results wait for other results, in ms. A commit costs the same for one result or many. */
   readonly gatherMs: () => number
   /** After this aborts, failed writes aren't retried. */
   readonly cancelled: AbortSignal
@@ -22,12 +22,12 @@ export interface SettlerOptions extends Pick<ServiceParts, 'db' | 'clock' | 'log
 interface Waiting {
   /** Results to store in one transaction. */
   readonly results: readonly StreamResult[]
-  /** End of the lease. After that, another worker may send the rows again. */
+  /** End of the lease. After the lease, another worker may send the rows again. */
   readonly until: TimeLimit
   readonly done: () => void
 }
 
-/** Stores the results of streams: all waiting results together, one transaction at a time. */
+/** Stores the results of streams. All waiting results are stored together, one transaction at a time. */
 export class Settler {
   readonly #o: SettlerOptions
   readonly #waiting: Waiting[] = []
@@ -38,8 +38,8 @@ export class Settler {
   }
 
   /**
-   * Resolves when the results are stored or storing has failed. Then the next claim sends the rows again. Results of up to `SETTLED_ROWS`
-   * rows are stored in one transaction, all or none.
+   * Stores results. Resolves when the results are stored or storing has failed. After a failure, the next claim sends
+   * the rows again. Results of up to `SETTLED_ROWS` rows are stored in one transaction, all or none.
    */
   async add(results: readonly StreamResult[], until: TimeLimit): Promise<void> {
     const stored = parts(results).map((part) => new Promise<void>((done) => void this.#waiting.push({ results: part, until, done })))
@@ -87,7 +87,7 @@ export class Settler {
         }
         return
       } catch (error) {
-        // The attempts took place, so giving up on their results would repeat them.
+        // Storing is retried, because the attempts took place. Without stored results, the attempts would be repeated.
         const again = error instanceof TransientError && !cancelled.aborted
         left = again ? left.filter(({ until }) => until.leftMs() > 0) : []
         if (attempt === 0 || left.length === 0) {
@@ -101,7 +101,7 @@ export class Settler {
   }
 }
 
-/** Splits into parts of up to `SETTLED_ROWS` rows; never cuts a stream. */
+/** Splits results into parts of up to `SETTLED_ROWS` rows. A stream is never split. */
 function parts(results: readonly StreamResult[]): StreamResult[][] {
   const made: StreamResult[][] = []
   let room = 0
@@ -121,7 +121,10 @@ function rowsIn(results: readonly StreamResult[]): number {
   return results.reduce((rows, result) => rows + result.rows.length, 0)
 }
 
-/** Whether the result only says that rows were delivered. If lost, the rows are sent again, in order and with the same ids. */
+/**
+ * @returns whether the result only reports deliveries. If such a result is lost, the rows are sent again, in order and
+ * with the same ids.
+ */
 function isDelivered({ rows, next }: StreamResult): boolean {
   return next.type === 'due' && rows.every(({ state, remoteId }) => state === 'delivered' && remoteId === null)
 }

@@ -11,21 +11,26 @@ import type { DestinationGate } from './destination-gate.ts'
 import type { Limits, RowSender } from './row-sender.ts'
 import type { Settler } from './settler.ts'
 
-/** Longest interval between reads of the outbox without a signal. */
+/** How often the outbox is read if no signal arrives, in ms. */
 export const SWEEP_MS = 1_000
-/** Longest interval between lookups of missing clients, if the kind supports lookups. */
+/** How often streams without a client are claimed for a lookup, in ms. */
 const SEARCH_MS = 5_000
-/** Interval of checks for streams whose client is now known. When a person writes a row to `push_map`, no signal is sent. */
+/**
+ * How often to check whether the clients of waiting streams are now known, in ms. A person who adds a row to `push_map`
+ * sends no signal.
+ */
 const MAPPED_MS = 10_000
-/** Maximum streams per check, so that the event loop isn't blocked. */
+/** Most streams per check. More would block the event loop. */
 const MAPPED_STREAMS = 500
-/** Lease of a stream in addition to its attempts, and the margin at its end in which no attempt begins. */
+/**
+ * Lease of a stream in addition to the time of its attempts, in ms. No attempt begins in the margin at the lease's end.
+ */
 const LEASE_MS = 30_000
 const LEASE_MARGIN_MS = 5_000
-/** Maximum requests per row: finding its client, looking up an earlier attempt, sending. */
+/** Most requests per row: find the client, look up an earlier attempt, send. */
 const MOST_REQUESTS = 3
 
-/** Shared by the parts of one destination's sender. */
+/** What the parts of one destination's sender share. */
 export interface SendContext extends Pick<ServiceParts, 'db' | 'clock' | 'log'> {
   readonly destination: DestinationConfig
   readonly kind: DeliveryKind
@@ -33,13 +38,13 @@ export interface SendContext extends Pick<ServiceParts, 'db' | 'clock' | 'log'> 
   readonly rowSender: RowSender
   readonly settler: Settler
   readonly wakeUp: WakeUp
-  /** Aborts when nothing new may start. */
+  /** Aborts when no new work may start. */
   readonly stopping: AbortSignal
-  /** Aborts when attempts in flight are aborted. */
+  /** Aborts when attempts in flight must stop. */
   readonly cancelled: AbortSignal
 }
 
-/** Claimed streams, and the end of their lease by local clocks. */
+/** Claimed streams, and the end of their leases by this machine's clock. */
 export interface Claim {
   readonly streams: readonly ClaimedStream[]
   readonly lease: TimeLimit
@@ -49,12 +54,12 @@ function longestRowMs({ timeoutMs }: Pick<DestinationConfig, 'timeoutMs'>, reque
   return timeoutMs * requests + LEASE_MARGIN_MS
 }
 
-/** Upper bound of a destination's stream lease, for every kind. */
+/** @returns the longest lease of a destination's streams, in ms, for every kind. */
 export function longestStreamLeaseMs(destination: Pick<DestinationConfig, 'timeoutMs'>): number {
   return LEASE_MS + destination.timeoutMs + longestRowMs(destination, MOST_REQUESTS)
 }
 
-/** Claims, releases and settles streams, for both loops. */
+/** Claims, releases, and settles streams for `StreamLoop` and `BatchLoop`. */
 export class StreamClaims {
   readonly context: SendContext
   readonly #leaseMs: number
@@ -62,7 +67,9 @@ export class StreamClaims {
   readonly #searchMs: number
   #searchAt = Number.NEGATIVE_INFINITY
   #mappedAt = Number.NEGATIVE_INFINITY
-  /** Streams without an attempt. They are collected until the end of this event loop turn and released in one transaction. */
+  /**
+   * Streams without an attempt. They are collected during one turn of the event loop, then released in one transaction.
+   */
   readonly #untouched: ClaimedStream[] = []
   #releasing: Promise<void> | null = null
 
@@ -76,8 +83,8 @@ export class StreamClaims {
   }
 
   /**
-   * Claims due streams. Stores new pauses and stops first, so that the claim respects them. @throws database errors, after releasing all
-   * claims.
+   * Claims due streams. New pauses and stops are stored first, so that the claim respects them.
+   * @throws database errors, after releasing all claims.
    */
   async claim(streams: number, rowsPerStream: number): Promise<Claim> {
     const { db, clock, gate, destination, kind } = this.context
@@ -124,7 +131,9 @@ export class StreamClaims {
     return { stopping, cancelled, until: earlier(lease, this.#rowMs) }
   }
 
-  /** Stores the results of streams, those of one answer together. Releases streams without an attempt. */
+  /**
+   * Stores the results of streams. Results of one answer are stored together. Streams without an attempt are released.
+   */
   async settle(results: readonly StreamResult[], lease: TimeLimit): Promise<void> {
     const attempted = results.filter(({ rows }) => rows.length > 0)
     const untouched = results.filter(({ rows }) => rows.length === 0)
@@ -141,7 +150,11 @@ export class StreamClaims {
     await this.#releasing
   }
 
-  /** @param streams claimed before. @throws errors of `claiming`, after releasing `streams`. */
+  /**
+   * Waits for a claim.
+   * @param streams that were claimed before.
+   * @throws errors of `claiming`, after releasing `streams`.
+   */
   async orRelease<T>(streams: readonly ClaimedStream[], claiming: Promise<T>): Promise<T> {
     try {
       return await claiming
@@ -151,11 +164,11 @@ export class StreamClaims {
     }
   }
 
-  /** Releases streams without an attempt. On failure, their leases expire. */
+  /** Releases streams without an attempt. If this fails, their leases expire. */
   async release(streams: readonly ClaimedStream[]): Promise<void> {
     const { db, log, destination, gate } = this.context
     if (streams.some(({ isProbe }) => isProbe)) gate.releaseProbe()
-    // Rows that were uncertain before the claim stay uncertain.
+    // A row is uncertain if an earlier attempt may have arrived. Such rows stay uncertain.
     const uncertain = streams.filter((stream) => stream.rows.some((row) => row.uncertain))
     const certain = streams.filter((stream) => !uncertain.includes(stream))
     try {

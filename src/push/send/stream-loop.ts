@@ -3,34 +3,41 @@ import type { ClaimedStream } from '../../store/outbox/work.ts'
 import { type StreamClaims, SWEEP_MS } from './stream-claims.ts'
 
 const ROWS_PER_STREAM = 16
-/** For each stream that may be sent concurrently: how many streams to hold, and below which number to claim more. */
+/**
+ * Both numbers apply per stream that may be sent at the same time. `CLAIMED_AHEAD`: how many streams to hold. `ENOUGH`:
+ * below this number, more streams are claimed.
+ */
 const CLAIMED_AHEAD = 4
 const ENOUGH = 2
-/** With a rate limit, streams are claimed for this many seconds, so that no lease expires while waiting for a turn. */
+/**
+ * With a rate limit, streams are claimed for this many seconds. With more streams, leases could expire while waiting
+ * for the rate limit.
+ */
 const CLAIM_SECONDS = 5
 
 interface QueuedStream {
   readonly stream: ClaimedStream
   readonly lease: TimeLimit
-  /** Wake-ups before the stream was claimed. */
+  /** Number of notifications before the stream was claimed. */
   readonly notifications: number
   readonly hasTurn: boolean
 }
 
 /**
- * Sends streams concurrently. Streams are claimed ahead, so that no request waits for the database. If duplicates could do harm, nothing is
- * claimed ahead: each claim is one row, sent immediately.
+ * Sends several streams at the same time. Streams are claimed ahead, so that sending never waits for the database. If
+ * duplicates are harmful, nothing is claimed ahead. Each claim then takes one row per stream, which is sent
+ * immediately.
  */
 export class StreamLoop {
   readonly #claims: StreamClaims
   readonly #claimsAhead: boolean
   readonly #rowsPerStream: number
-  /** Claimed, not started. */
+  /** Claimed streams that haven't started. */
   readonly #queue: QueuedStream[] = []
   #running = 0
-  /** Streams being sent or settled. */
+  /** Streams that are being sent or settled. */
   readonly #inFlight = new Set<Promise<void>>()
-  /** Whether the last claim took all due streams, and nothing happened since. */
+  /** Whether the last claim took all due streams, and no notification arrived since. */
   #isDrained = false
   #notifications = 0
   #failure: unknown
@@ -41,7 +48,7 @@ export class StreamLoop {
     this.#rowsPerStream = this.#claimsAhead ? ROWS_PER_STREAM : 1
   }
 
-  /** Whether delaying a result briefly lets it be stored together with others. */
+  /** Whether many streams are in flight. After a short delay, their results can be stored together. */
   get isBusy(): boolean {
     return this.#claimsAhead && this.#running * 2 > this.#claims.context.destination.concurrency
   }
@@ -51,7 +58,10 @@ export class StreamLoop {
     this.#look()
   }
 
-  /** Sends until `stopping` aborts, then finishes streams in flight. @throws database errors of claims. */
+  /**
+   * Sends until `stopping` aborts, then finishes streams in flight.
+   * @throws database errors of claims.
+   */
   async run(): Promise<void> {
     const { stopping } = this.#claims.context
     try {
@@ -86,7 +96,8 @@ export class StreamLoop {
 
   async #claim(room: number): Promise<void> {
     const { gate, stopping } = this.#claims.context
-    // A row that isn't claimed ahead counts as attempted once claimed, so its turn must come first.
+    // Without claiming ahead, a claimed row counts as attempted. The rate limit must therefore allow the attempt before
+    // the claim.
     const hasTurn = !this.#claimsAhead && gate.rate !== null
     if (hasTurn && !(await gate.turn(stopping))) return
     const notifications = this.#notifications
@@ -124,7 +135,8 @@ export class StreamLoop {
     await this.#claims.settle([result], lease)
     const { next, rows } = result
     if (rows.length === 0 || next.type !== 'due') return
-    // The stream may have more due rows: unattempted rows, rows beyond the claim, rows added since the claim, or a row to continue.
+    // The stream may have more due rows: rows without an attempt, rows beyond the claim, newer rows, or a row to
+    // continue.
     const isLeft =
       rows.length < stream.rows.length ||
       stream.rows.length === this.#rowsPerStream ||

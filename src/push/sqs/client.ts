@@ -1,4 +1,4 @@
-// Importing the client takes a while, so this file is loaded when a queue is first used.
+// Importing the SDK's client is slow, so this file is loaded when a queue is first used.
 import {
   GetQueueAttributesCommand,
   type QueueAttributeName,
@@ -15,16 +15,16 @@ import { type Answer, type Failure, localFailure, unanswered, unclear } from '..
 import type { Transport, TransportResult } from '../transport/transport.ts'
 import { reasonOf } from './judge.ts'
 
-/** Result of a request. `code`: the queue's error. `failure`: the queue didn't answer with an error. */
+/** Result of a request. `code` is the error that the queue answered. `failure`: the queue gave no usable answer. */
 export type Reply<T> = { readonly output: T } | { readonly code: string; readonly answer: Answer } | { readonly failure: Failure }
 
-/** `timeoutMs` covers the whole call, from finding credentials to the last byte of the answer. */
+/** `timeoutMs` limits the whole call, from finding credentials to the last byte of the answer. */
 export interface CallLimits {
   readonly timeoutMs: number
   readonly signal: AbortSignal
 }
 
-/** The two requests to a queue. They never reject. */
+/** The two requests to a queue. Both never reject. */
 export interface Sqs {
   send(entries: SendMessageBatchRequestEntry[], limits: CallLimits): Promise<Reply<SendMessageBatchCommandOutput>>
   attributes(names: QueueAttributeName[], limits: CallLimits): Promise<Reply<Readonly<Record<string, string>>>>
@@ -35,7 +35,7 @@ interface Call {
   readonly abortSignal: AbortSignal
   readonly timeoutMs: number
   readonly got: {
-    /** null: no request was sent. */
+    /** null if no request was sent. */
     result: TransportResult | null
   }
 }
@@ -52,8 +52,9 @@ interface SignedRequest {
 }
 
 /**
- * The SDK's client of one queue. Sends by `transport`: only to allowed addresses, and never twice. @param destination without
- * `queue.access_key_id`, the SDK's credential chain is used, which may send requests too.
+ * Creates the SDK's client of one queue. Requests go through `transport`: only to allowed addresses, and never twice.
+ * @param destination without `queue.access_key_id`, the SDK searches for credentials, and may send requests to get
+ * them.
  */
 export function openSqs({ queue }: Pick<QueueDestination, 'queue'>, transport: Transport, clock: Clock): Sqs {
   const client = new SQSClient({ ...clientOptions(queue), requestHandler: { handle: handleBy(transport) } })
@@ -72,14 +73,14 @@ export function openSqs({ queue }: Pick<QueueDestination, 'queue'>, transport: T
 function clientOptions({ url, region, accessKeyId, secretAccessKey }: QueueDestination['queue']) {
   return {
     region,
-    // Set here, so that environment variables can't redirect requests.
+    // Set explicitly, so that environment variables can't redirect requests.
     endpoint: new URL(url).origin,
     useFipsEndpoint: false,
     useDualstackEndpoint: false,
-    // The outbox schedules retries.
+    // The SDK must not retry, because the outbox schedules retries.
     maxAttempts: 1,
     retryMode: 'standard',
-    // By default the SDK writes to the console.
+    // Prevents the SDK from writing to the console.
     logger: { trace() {}, debug() {}, info() {}, warn() {}, error() {} },
     ...(accessKeyId && secretAccessKey && { credentials: { accessKeyId, secretAccessKey: secretAccessKey.reveal() } }),
   }
@@ -104,13 +105,13 @@ async function call<T>(clock: Clock, client: SQSClient, limits: CallLimits, send
 }
 
 function failed(error: unknown, result: TransportResult | null): Exclude<Reply<never>, { output: never }> {
-  // Later lines are advice for programmers.
+  // The first line describes the error. Later lines are advice for programmers.
   const [text = ''] = messageOf(error).split('\n')
   if (result === null) return { failure: localFailure(reasonOf(text), false) }
   if (result.type !== 'answer') return { failure: unanswered(result) }
-  // The queue accepted some or all messages, but the answer doesn't show which.
+  // After a 2xx, the queue accepted some or all messages. The answer doesn't show which messages.
   if (result.status < 300) return { failure: unclear(result, `its answer cannot be used: ${reasonOf(text)}`) }
-  // Older error codes are in a header.
+  // `Code` is the older error code, which is in a header.
   const { name = '', Code: code = name } = error as { readonly name?: string; readonly Code?: string }
   return { code, answer: { ...result, reason: reasonOf(`${code}: ${text}`) } }
 }
@@ -121,7 +122,7 @@ function handleBy(transport: Transport) {
     const call = options as Call
     const { protocol, hostname, port, path, method, headers, body = null } = request
     const url = `${protocol}//${hostname}${port === undefined ? '' : `:${port}`}${path}`
-    // Uses the raw bytes: `Buffer.from(body)` would convert the SDK's byte type to text first.
+    // Uses the bytes without a copy. `Buffer.from(body)` would convert the SDK's byte type to text first.
     const content = body instanceof Uint8Array ? Buffer.from(body.buffer, body.byteOffset, body.byteLength) : body
     const result = await transport.send({ method, url, headers, body: content, timeoutMs: call.timeoutMs }, call.abortSignal)
     call.got.result = result

@@ -3,7 +3,7 @@ import { withoutSecretWords } from '../../upstream/http/answer.ts'
 import type { Outcome } from '../contract/delivery.ts'
 import { type Answer, answered, type Failure, refusal, refused, throttled } from '../contract/outcomes.ts'
 
-/** Default pause after throttling without a duration. A queue's limits are per second. */
+/** Pause after throttling if the answer requests none, in ms. The limits of a queue apply per second. */
 const PAUSE_MS = 1_000
 
 const REASON_LENGTH = 300
@@ -46,7 +46,7 @@ const STOPS: Readonly<Record<string, string>> = {
   QueueDoesNotExist: QUEUE,
   InvalidSecurity: QUEUE,
   UnsupportedOperation: QUEUE,
-  // Codes of the queue's older interface, which the SDK repeats, and of the newer one.
+  // Error codes of the queue's older interface, which the SDK still returns, and of the newer interface.
   'KMS.AccessDeniedException': ENCRYPTION,
   'KMS.DisabledException': ENCRYPTION,
   'KMS.InvalidKeyUsageException': ENCRYPTION,
@@ -61,12 +61,18 @@ const STOPS: Readonly<Record<string, string>> = {
   KmsOptInRequired: ENCRYPTION,
 }
 
-/** Temporary despite a rejecting status: the next attempt is signed again with a corrected clock. */
+/**
+ * Errors that are temporary although their status means a rejection. The next attempt is signed with a corrected clock.
+ */
 const PASSES = /^(?:Expired|RequestExpired|RequestTimeTooSkewed|RequestInTheFuture)/
 /** Matches the message for a signature rejected because of the clock. */
 const CLOCK = /signature (?:expired|not yet current)/i
 
-/** @param code a queue's error; older queues send the service's old name. @param idempotent whether duplicates are harmless. */
+/**
+ * @returns the outcome of an error that the queue answered.
+ * @param code the queue's error code. Older queues put the service's old name in front.
+ * @param idempotent whether duplicates are harmless.
+ */
 export function judged(code: string, answer: Answer, idempotent: boolean): Failure {
   const name = code.replace(/^AWS\.SimpleQueueService\./, '')
   if (THROTTLED.has(name)) return throttled(answer, PAUSE_MS)
@@ -78,16 +84,16 @@ export function judged(code: string, answer: Answer, idempotent: boolean): Failu
   return refused(answer, idempotent)
 }
 
-/** Judges the error of one message in a batch. */
+/** @returns the outcome of one rejected message of a batch. */
 export function judgedEntry({ Code = 'unknown', Message = '', SenderFault = false }: BatchResultErrorEntry, idempotent: boolean): Outcome {
-  // An entry has no status. A whole request with the same error has this one.
+  // The error of one message has no status. A whole request with the same error has this status.
   const status = SenderFault ? 400 : 500
   const reason = reasonOf(Message === '' ? Code : `${Code}: ${Message}`)
   const answer: Answer = { type: 'answer', status, headers: {}, body: '', cut: null, retryAfterMs: null, reason }
   return judged(Code, answer, idempotent)
 }
 
-/** @returns the queue's text without secrets, shortened. */
+/** @returns a text of the queue, shortened and without secrets. */
 export function reasonOf(text: string): string {
   return withoutSecretWords(text).slice(0, REASON_LENGTH)
 }

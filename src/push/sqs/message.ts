@@ -4,13 +4,13 @@ import { changeMessage } from '../contract/change-message.ts'
 import type { PushItem } from '../contract/delivery.ts'
 
 export interface QueueMessage {
-  /** The message, without its id in a batch. */
+  /** The message without `Id`, its number in a batch. */
   readonly entry: Omit<SendMessageBatchRequestEntry, 'Id'>
-  /** By the queue's count: body and attributes. */
+  /** Size as the queue counts it: body and attributes. */
   readonly bytes: number
 }
 
-/** Largest message, and largest batch, in bytes. A queue's limit may be lower. */
+/** Limit of a message and of a batch, in bytes. A queue's own limit may be lower. */
 export const MOST_BYTES = 1_048_576
 export const MOST_MESSAGES = 10
 const GROUP_LENGTH = 128
@@ -19,12 +19,16 @@ const ATTRIBUTE = 'message-id'
 const TYPE = 'String'
 
 /**
- * Characters that a queue rejects. In JSON they only occur inside strings, where they can be escaped. JSON made here already escapes
- * control characters and lone surrogates; JSON stored by other means is fixed too.
+ * Characters that a queue rejects. In JSON, these characters only occur inside strings, where they can be escaped. JSON
+ * made by this program already escapes control characters and lone surrogates. Stored JSON from other sources may
+ * contain them.
  */
 const REFUSED = /[^\t\n\r\u{20}-\u{d7ff}\u{e000}-\u{fffd}\u{10000}-\u{10ffff}]/gu
 
-/** @param isFifo whether the queue is FIFO. */
+/**
+ * @returns the queue message for a change.
+ * @param isFifo whether the queue is FIFO.
+ */
 export function queueMessage(item: PushItem, isFifo: boolean): QueueMessage {
   const MessageBody = changeMessage(item).replace(REFUSED, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`)
   const { messageId } = item
@@ -38,14 +42,14 @@ export function queueMessage(item: PushItem, isFifo: boolean): QueueMessage {
   }
 }
 
-/** The group whose messages stay in order: a submission, or an account's other changes. */
+/** @returns the group whose messages stay in order: one per submission, and one per account for its other changes. */
 function groupOf({ account, submissionId }: PushItem): string {
   const name = submissionId === null ? account : `${account}/${submissionId}`
-  // Allows letters, digits and punctuation. Longer or other names are replaced by a hash.
+  // A group name allows letters, digits, and punctuation. A hash replaces other or longer names.
   return /^[\x21-\x7e]+$/.test(name) && name.length <= GROUP_LENGTH ? name : hash('sha256', name)
 }
 
-/** @returns batches within the queue's message and byte limits. */
+/** @returns batches within the queue's limits of messages and bytes. */
 export function inBatches(messages: readonly QueueMessage[]): QueueMessage[][] {
   const batches: QueueMessage[][] = []
   let bytes = 0

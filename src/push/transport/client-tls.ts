@@ -11,18 +11,18 @@ type FileName = keyof TlsFiles & string
 
 interface LoadedTls {
   readonly content: TlsContent
-  /** Milliseconds since the epoch; null if no client certificate is set. */
+  /** Milliseconds since the epoch. Null if there is no client certificate. */
   readonly validFrom: number | null
   readonly validTo: number | null
 }
 
-/** Minimum interval between reads of the files. */
+/** Shortest time between two checks of the files, in ms. */
 const LOOK_MS = 1_000
 const BLOCK = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g
 
 /**
- * A destination's client certificate, from files that may be replaced at any time. If the files don't match, as during a replacement, the
- * former ones stay in use.
+ * A destination's client certificate. Its files may be replaced at any time. During a replacement, the files may not
+ * match. The earlier certificate then stays in use.
  */
 export class ClientTls {
   readonly #files: TlsFiles
@@ -37,7 +37,10 @@ export class ClientTls {
     this.#clock = clock
   }
 
-  /** @returns the TLS content, the same object until the files change; or one sentence on why nothing can be sent. */
+  /**
+   * @returns the TLS content, or one sentence on why nothing can be sent. The content stays the same object until the
+   * files change.
+   */
   current(): { readonly content: TlsContent } | { readonly problem: string } {
     if (this.#clock.steady() >= this.#lookAt) this.#look()
     if (this.#loaded === null) return { problem: this.#problem }
@@ -59,13 +62,16 @@ export class ClientTls {
   }
 }
 
-/** @returns one sentence per problem. An expired certificate isn't one, because it must not block everything else. */
+/**
+ * @returns one sentence per problem. An expired certificate isn't a problem here, because it must not block everything
+ * else.
+ */
 export function checkTlsFiles(destination: { readonly name: string; readonly tls: TlsFiles | null }): string[] {
   const found = destination.tls === null ? null : loadTls(destination.tls)
   return found !== null && 'problem' in found ? [`destination ${destination.name}: ${found.problem}`] : []
 }
 
-/** @returns one sentence if the client certificate is expired, not valid yet or unusable; otherwise null. */
+/** @returns one sentence if the client certificate is expired, not valid yet, or unusable; otherwise null. */
 export function tlsWarning(files: TlsFiles, nowMs: number): string | null {
   const found = loadTls(files)
   return 'problem' in found ? found.problem : lifetimeProblem(found, nowMs)
@@ -105,7 +111,7 @@ function loadTls(files: TlsFiles): LoadedTls | { readonly problem: string } {
   return { content: { ...trust, cert, key }, validFrom: Date.parse(certificate.validFrom), validTo: Date.parse(certificate.validTo) }
 }
 
-/** @returns the first certificate of a file, which is the client's; null if any is unreadable. */
+/** @returns the first certificate of a file, which is the client's. Null if a certificate of the file is unreadable. */
 function certificateIn(pem: string): X509Certificate | null {
   try {
     const [first = null] = (pem.match(BLOCK) ?? []).map((block) => new X509Certificate(block))
@@ -123,7 +129,7 @@ function keyIn(pem: string): KeyObject | null {
   }
 }
 
-/** Changes when a file is written, replaced or becomes unreachable. */
+/** @returns a text that changes when a file is written, replaced, or becomes unreachable. */
 function stampOf(files: TlsFiles): string {
   return Object.values(files)
     .map((path) => (path === null ? '' : stampOfFile(path)))

@@ -7,26 +7,26 @@ import { decodedBody, encodingsOf } from '../../upstream/http/encoding.ts'
 import { codeOf, proxyFault } from '../../upstream/http/http.ts'
 import { hintFor, refusesClient } from './network-hints.ts'
 
-/** Error of a request that this process aborted. The message may have arrived. */
+/** Error text of a request that this process aborted. The message may have arrived. */
 export const ABORTED = 'no answer before the program, or sending to this destination, was stopped'
 
 /** Why an answer's body is incomplete or unreadable. */
 export interface Cut {
-  /** Whether the body exceeds the limit. If not, the connection or timeout ended it, or decoding failed. */
+  /** Whether the body exceeds the limit. If not, the connection ended, the time ran out, or decoding failed. */
   readonly isTooLong: boolean
-  /** Continues a sentence that begins with "its answer". */
+  /** Continues a sentence that starts with "its answer". */
   readonly text: string
 }
 
-/** `not_sent`: nothing reached the target. `no_answer`: part or all of the request was sent, but no status arrived. */
+/** `not_sent`: nothing reached the target. `no_answer`: the request was sent at least partly, but no status arrived. */
 export type TransportResult =
   | {
       readonly type: 'answer'
       readonly status: number
-      /** Names in lower case. */
+      /** Header names are in lower case. */
       readonly headers: Readonly<Record<string, string>>
       readonly body: string
-      /** Null: the body is complete. The status is valid in both cases. */
+      /** Null if the body is complete. The status is valid in both cases. */
       readonly cut: Cut | null
       readonly retryAfterMs: number | null
     }
@@ -34,7 +34,7 @@ export type TransportResult =
   | { readonly type: 'no_answer'; readonly error: string }
 
 export interface Patience {
-  /** Covers everything from connecting to the last byte of the answer. */
+  /** Limit of the whole request, from connecting to the last byte of the answer. */
   readonly timeoutMs: number
   readonly signal: AbortSignal
 }
@@ -42,8 +42,8 @@ export interface Patience {
 type HeaderValues = Parameters<NonNullable<Dispatcher.DispatchHandler['onResponseStart']>>[2]
 
 /**
- * One request and its answer. undici calls `onRequestStart` just before it writes the request, so the exchange knows whether the target may
- * have received any of it.
+ * One request and its answer. undici calls `onRequestStart` just before it writes the request. The exchange therefore
+ * knows whether the target may have received part of the request.
  */
 export class Exchange implements Dispatcher.DispatchHandler {
   readonly #clock: Clock
@@ -68,7 +68,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   run(dispatcher: Dispatcher, options: Dispatcher.DispatchOptions): Promise<TransportResult> {
     const { signal, timeoutMs } = this.#patience
     if (signal.aborted) return Promise.resolve({ type: 'not_sent', error: 'stopped before it was sent', permanent: false })
-    // AbortSignal.timeout can't be cleared, so a busy queue would accumulate thousands of timers.
+    // A timer of AbortSignal.timeout can't be cleared. A busy queue would accumulate thousands of timers.
     this.#cancelTimeout = this.#clock.after(timeoutMs, () => this.#giveUp(`no whole answer within ${timeoutMs} ms`))
     signal.addEventListener('abort', this.#abort, { once: true })
     try {
@@ -81,7 +81,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller
-    // Aborted while waiting for a connection: nothing was written.
+    // The request was aborted while it waited for a connection. Nothing was written.
     if (this.#isSettled) controller.abort(new Error('aborted'))
   }
 
@@ -119,7 +119,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
       retryAfterMs: retryAfterMs(this.#headers, this.#clock.now()) ?? null,
     } as const
     const encodings = encodingsOf(this.#headers['content-encoding'])
-    // Frees memory: undici keeps this object while idle.
+    // undici keeps this object while the connection is idle, so the chunks are freed here.
     const chunks = this.#chunks.splice(0)
     if (encodings.length === 0) this.#settle({ ...answer, body: Buffer.concat(chunks).toString(), cut })
     else this.#settle(this.#decode(chunks, encodings, cut).then((read) => ({ ...answer, ...read })))
@@ -159,7 +159,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   #fail(error: unknown, why = describe(error)): void {
-    // A status is the target's verdict, even if the rest of the answer is missing. A 1xx only announces a later status.
+    // A status counts even if the rest of the answer is missing. A 1xx doesn't count, because another status follows.
     if (this.#status >= 200) this.#answer({ isTooLong: false, text: 'broke off' })
     else if (this.#controller === null || proxyFault(error) !== null || refusesClient(codeOf(error))) {
       this.#settle({ type: 'not_sent', error: why, permanent: codeOf(error) === 'UND_ERR_INVALID_ARG' })
@@ -175,7 +175,10 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 }
 
-/** The error code is enough (ECONNREFUSED, CERT_HAS_EXPIRED). Other libraries' messages may contain secrets. */
+/**
+ * @returns the error as a phrase. Only the error code is used, such as ECONNREFUSED. Messages of libraries may contain
+ * secrets.
+ */
 function describe(error: unknown): string {
   if (error instanceof Error && error.name === 'RefusedAddressError') return error.message
   const code = codeOf(error)

@@ -51,17 +51,21 @@ const HINTS: Readonly<Record<string, string>> = {
 const OF_CLIENT = new Set<string | undefined>([ASKS, NO_HANDSHAKE, REFUSES])
 
 /**
- * @param code of a network or TLS error. @returns whether the server rejected the client's certificate. With TLS 1.3 the client learns this
- * after writing its request, but the server reads no request without the certificate.
+ * @param code code of a network or TLS error.
+ * @returns whether the server rejected the client's certificate. With TLS 1.3, this error arrives after the client
+ * wrote its request. Without the certificate, the server didn't read the request.
  */
 export function refusesClient(code: string): boolean {
   return OF_CLIENT.has(HINTS[code])
 }
 
-/** Result of `codeOf` if the proxy is unreachable. */
+/** Matches the result of `codeOf` if the proxy can't be reached. */
 const PROXY_CAUSE = /^the proxy cannot be reached: (.*)$/
 
-/** @param code of a network or TLS error. @returns the meaning and fix; null if the code needs no explanation. */
+/**
+ * @param code code of a network or TLS error.
+ * @returns what the code means and how to fix it; null if the code needs no explanation.
+ */
 export function hintFor(code: string): string | null {
   const [, cause] = PROXY_CAUSE.exec(code) ?? []
   if (cause === undefined) return HINTS[code] ?? null

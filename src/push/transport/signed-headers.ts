@@ -3,7 +3,10 @@ import { SigningKey } from '../../upstream/webhook/signing-key.ts'
 /** @param nowMs start of the attempt, in milliseconds since the epoch. */
 export type SignHeaders = (id: string, body: string, nowMs: number) => Readonly<Record<string, string>>
 
-/** Signs as in Standard Webhooks, with each secret, so that the receiver can rotate secrets. @param secrets `whsec_…` or base64. */
+/**
+ * Signs as defined by Standard Webhooks, with each secret. The receiver can then rotate secrets.
+ * @param secrets `whsec_…`, or base64 without this prefix.
+ */
 export function signedHeaders(secrets: readonly { reveal(): string }[]): SignHeaders {
   const keys = secrets.map((secret) => new SigningKey(secret.reveal()))
   return (id, body, nowMs) => {

@@ -12,8 +12,8 @@ import { Exchange, type TransportResult } from './exchange.ts'
 export type { TransportResult } from './exchange.ts'
 
 /**
- * Share of a destination's timeout that must remain when a message follows other requests, such as for a token. With less, a cut-off
- * request would have an unknown outcome.
+ * Share of a destination's timeout that must remain for a message if other requests came first, such as for a token.
+ * With less time, the message could be cut off, and its outcome would be unknown.
  */
 export const LEAST_SHARE = 0.25
 
@@ -21,38 +21,45 @@ export interface OutgoingRequest {
   readonly method: string
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
-  /** Streams need a `content-length` header. */
+  /** A stream needs a `content-length` header. */
   readonly body: string | Buffer | Readable | null
-  /** Covers everything from connecting to the last byte of the answer. */
+  /** Limit of the whole request, from connecting to the last byte of the answer. */
   readonly timeoutMs: number
 }
 
-/** A destination's HTTP client. Verifies TLS, follows no redirects, connects only to allowed addresses, and limits the size of answers. */
+/**
+ * A destination's HTTP client. Verifies TLS, doesn't follow redirects, connects only to allowed addresses, and limits
+ * the size of answers.
+ */
 export interface Transport {
-  /** Never rejects: aborting `signal` also yields a result. */
+  /** Never rejects. If `signal` aborts, there is still a result. */
   send(request: OutgoingRequest, signal: AbortSignal): Promise<TransportResult>
   close(): Promise<void>
 }
 
 export interface TransportOptions {
   readonly clock: Clock
-  /** Maximum bytes read of an answer's body. */
+  /** Most bytes that are read of an answer's body. */
   readonly bodyLimitBytes?: number
-  /** Resolves names like `dns.lookup` with `all`; tests replace it. */
+  /** Resolves host names, like `dns.lookup` with `all`. Tests replace it. */
   readonly lookup?: LookupAll
 }
 
 const NO_TLS: TlsContent = {}
 const CONNECT_MS = 10_000
 const NO_URL = 'the URL is not an http or https URL'
-/** Default. Enough for an error text. */
+/** Default limit of an answer, in bytes. Enough for an error text. */
 const BODY_LIMIT_BYTES = 256 * 1024
-/** Methods that HTTP lets a client repeat. Others get a new connection: if the target closes a reused one, the outcome is unknown. */
+/**
+ * Methods that HTTP lets a client repeat. Other methods get a new connection if duplicates are harmful. On a reused
+ * connection that the target closes, the outcome would be unknown.
+ */
 const REPEATABLE = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE'])
 
 /**
- * Addresses are checked when connecting, so that a later DNS answer can't redirect requests. A proxy resolves names itself, so only the
- * URL's host is checked. @param destination `allowHosts` are compared with the URL's host, without its port.
+ * Opens a destination's HTTP client. Addresses are checked when connecting, so a later DNS answer can't redirect
+ * requests. A proxy resolves names itself. With a proxy, only the URL's host is checked.
+ * @param destination `allowHosts` are compared with the URL's host, without its port.
  */
 export function openTransport(
   destination: Pick<DestinationConfig, 'allowPrivate' | 'allowHosts' | 'idempotent' | 'concurrency'> & { readonly tls?: TlsFiles | null },
@@ -68,7 +75,7 @@ export function openTransport(
   let target: Target = { url: '', refusal: NO_URL, origin: '', path: '' }
   return {
     send(request, signal) {
-      // Most destinations have one URL, so the last result is cached.
+      // Most destinations have one URL, so the last checked URL is cached.
       if (request.url !== target.url) target = judge(request.url, allowPrivate, allowHosts)
       if (target.refusal !== null) return Promise.resolve({ type: 'not_sent', error: target.refusal, permanent: true })
       const current = dispatchers.current()
@@ -83,7 +90,7 @@ export function openTransport(
   }
 }
 
-/** A destination's connections. Those with a former client certificate close after their requests. */
+/** A destination's connections. Connections with an earlier client certificate close after their requests. */
 class Dispatchers {
   readonly #tls: ClientTls | null
   readonly #create: (tls: TlsContent) => Dispatcher
@@ -115,7 +122,7 @@ class Dispatchers {
   }
 }
 
-/** A request's target, or why it's refused. */
+/** A request's target. `refusal` is the reason if the target isn't allowed. */
 interface Target {
   readonly url: string
   readonly refusal: string | null
@@ -130,7 +137,7 @@ function optionsOf(request: OutgoingRequest, { origin, path }: Target, reset: bo
     method: request.method,
     headers: { 'user-agent': 'submission-mirror', accept: '*/*', 'accept-encoding': 'identity', ...request.headers },
     body: request.body,
-    // The exchange's timeout covers everything.
+    // Off, because the exchange limits the whole request.
     headersTimeout: 0,
     bodyTimeout: 0,
     ...(reset && { reset }),
@@ -148,7 +155,7 @@ function judge(url: string, allowPrivate: boolean, allowHosts: readonly string[]
 function refusalOf({ protocol, hostname, origin }: URL, allowPrivate: boolean, allowHosts: readonly string[] | null): string | null {
   const host = bareHost(hostname)
   if (allowHosts !== null && !allowHosts.includes(host)) return `the host ${host} is not among those that are allowed (allow_hosts)`
-  // Anyone on the network could read plain HTTP. URLs from templates are first checked here.
+  // Anyone on the network could read plain HTTP. URLs from templates are checked only here.
   if (protocol === 'http:' && !allowPrivate) return `${origin} is plain http, which needs allow_private: true; use https`
   return mayName(host, allowPrivate) ? null : refusedAddress(host, host)
 }

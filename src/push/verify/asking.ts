@@ -8,12 +8,12 @@ import { localFailure, lookupWaitMs, requestedPauseMs } from '../contract/outcom
 import type { DestinationGate } from '../send/destination-gate.ts'
 import { itemMaker } from '../send/item.ts'
 
-/** Longest wait for an unresponsive target. If the target requested a pause, the wait starts after that pause. */
+/** Longest wait for an unresponsive target, in ms. If the target requested a pause, the wait starts after the pause. */
 const PATIENCE_MS = 60_000
 const LONGEST_PAUSE_MS = 3_600_000
-/** Maximum requests for one row while each answer requests a pause. */
+/** Most requests for one row if each answer requests a pause. */
 const MOST_LOOKS = 5
-/** Interval of checks whether requests are allowed. */
+/** How often to check whether requests are allowed, in ms. */
 const LOOK_MS = 500
 
 const ANSWERED: Outcome = { type: 'delivered', status: null, remoteId: null, detail: null }
@@ -30,11 +30,11 @@ export interface AskingOptions extends ServiceParts {
   readonly signal: AbortSignal
 }
 
-/** Checks whether a target has the rows it accepted. Obeys its rate limit, circuit breaker, pauses and stops. */
+/** Asks whether a target has the rows that it accepted. Respects rate limit, circuit breaker, pauses, and stops. */
 export class Asking {
   readonly #o: AskingOptions
   readonly #itemOf: ReturnType<typeof itemMaker>
-  /** End of the requested pause, by the steady clock. */
+  /** End of the pause that the target requested, by the steady clock. */
   #pausedUntil = Number.NEGATIVE_INFINITY
 
   constructor(options: AskingOptions) {
@@ -43,8 +43,9 @@ export class Asking {
   }
 
   /**
-   * Checks several rows concurrently. @returns answers in order; null from the first row on for which no request is allowed. @throws the
-   * reason of the signal.
+   * Asks about several rows at the same time.
+   * @returns the answers in order. If requests are no longer allowed, the remaining answers are null.
+   * @throws the reason of the signal.
    */
   async all(rows: readonly OutboxRow[]): Promise<(Presence | null)[]> {
     const answers: (Presence | null)[] = rows.map(() => null)
@@ -53,7 +54,7 @@ export class Asking {
       for (const [index, row] of waiting) {
         const answer = await this.#ask(row)
         answers[index] = answer
-        // Makes the other workers end after their current row.
+        // Empties the iterator, so that the other workers end after their current row.
         if (answer === null) return void Array.from(waiting)
       }
     }
@@ -70,7 +71,8 @@ export class Asking {
       const permit = await this.#permit()
       if (permit === null) return null
       const answer = await this.#look(item, permit)
-      // Suspensions and pauses concern the destination, not this row.
+      // Within `lookup_after`, the target may still show the row. After a requested pause, the row is asked about
+      // again.
       if (answer.type === 'lacks' && lookupWaitMs(this.#o.lookupAfterMs, row.triedAt ?? row.changedAt, this.#o.clock) > 0)
         return { type: 'undetermined', outcome: localFailure('it does not show it, but may still do so (`lookup_after`)', false) }
       if (answer.type !== 'undetermined' || !['suspend', 'throttled'].includes(answer.outcome.type)) return answer
@@ -94,7 +96,10 @@ export class Asking {
     return mapping === null && this.#o.destination.mapping !== 'none' ? 'its submission no longer has a known client' : null
   }
 
-  /** @returns null if no request was allowed for too long. */
+  /**
+   * Waits until a request is allowed.
+   * @returns null if no request was allowed for too long.
+   */
   async #permit(): Promise<Permit | null> {
     const { gate, clock, signal } = this.#o
     const since = clock.steady()
@@ -110,7 +115,10 @@ export class Asking {
     return null
   }
 
-  /** A stopped destination needs a person, so don't wait. A pause that ended in the database ends here. */
+  /**
+   * @returns whether to keep waiting for the target. A stopped destination needs a person. If the stored pause has
+   * ended, the gate reopens.
+   */
   async #isWorthWaiting(): Promise<boolean> {
     const { db, gate, destination } = this.#o
     const halts = await gate.flush()

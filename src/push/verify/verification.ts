@@ -22,47 +22,53 @@ import { localFailure } from '../contract/outcomes.ts'
 import { wants } from '../queue/filter.ts'
 import { Asking, type AskingOptions } from './asking.ts'
 
-/** Changes per concurrent request whose answers are stored in one transaction. Low, so that a kill loses few answers of a slow target. */
+/**
+ * Changes per concurrent request whose answers are stored in one transaction. The number is low: if the process is
+ * killed, few answers of a slow target are lost.
+ */
 const STEP = 2
-/** Changes that a report lists, without those with result `has`. */
+/** Most changes that a report lists. Changes with the result `has` aren't listed. */
 const LISTED = 1_000
 
 export interface VerificationRequest {
   readonly selection: DeliveredSelection
-  /** Number chosen at random; null: all. */
+  /** How many changes to check, chosen at random. Null checks all. */
   readonly sample: number | null
-  /** Resends missing changes. */
+  /** Whether to send missing changes again. */
   readonly repair: boolean
-  /** An earlier run to continue: its last row, and its results so far. */
+  /** An earlier run to continue. `after` is its last row, and `found` has its results. */
   readonly continues?: { readonly after: number; readonly found: Readonly<Record<VerificationResult, number>> }
-  /** More writes in the transaction that stores answers up to a row; 0 at the end. */
+  /** Further writes of the transaction that stores answers. `outboxId` is the last row with an answer; 0 at the end. */
   readonly onStored?: (tx: Tx, outboxId: number) => Promise<void>
 }
 
-/** A change that the target lacks or has with other content, or whose answer is unclear. */
+/** A change with a result other than `has`: missing, with other content, or with an unclear answer. */
 export interface VerifiedChange {
   readonly row: OutboxRow
   readonly result: Exclude<VerificationResult, 'has'>
-  /** Why the answer is unclear, and its status; null if clear. */
+  /** Why the answer is unclear; null if it is clear. `status` is the answer's status. */
   readonly error: string | null
   readonly status: number | null
-  /** Was missing and is queued again. */
+  /** Whether the change was missing and is queued again. */
   readonly isRepaired: boolean
 }
 
 export interface VerificationReport extends VerificationSummary {
-  /** The first changes without the result `has`. */
+  /** The first changes with a result other than `has`. */
   readonly changes: readonly VerifiedChange[]
   /** Whether all changes were checked. */
   readonly isWhole: boolean
 }
 
 export interface VerificationOptions extends AskingOptions {
-  /** Whether the sender looks up changes with an unknown outcome before sending them. */
+  /** Whether the sender looks up a change with an unknown outcome before sending it again. */
   readonly looksFirst: boolean
 }
 
-/** Checks whether a target has what it accepted, in the order of sending. Answers stay stored after interruptions. */
+/**
+ * Checks whether a target has the changes that it accepted, in the order of sending. Stored answers survive an
+ * interruption.
+ */
 export class Verification {
   readonly #o: VerificationOptions
   readonly #request: VerificationRequest
@@ -70,8 +76,8 @@ export class Verification {
   readonly #counts: Record<VerificationResult, number>
   readonly #changes: VerifiedChange[] = []
   /**
-   * Former ids at the target of records whose inserts are queued again, by `recordText`. If the target has recreated such a record under a
-   * new id, later changes may be missing there.
+   * Former ids at the target of records whose inserts are queued again, by `recordText`. The sender may create such a
+   * record under a new id during the run. Later changes are still checked under the former id.
    */
   readonly #formerIds = new Map<string, string | null>()
   #repaired = 0
@@ -83,7 +89,10 @@ export class Verification {
     this.#counts = request.continues ? { ...request.continues.found } : { has: 0, lacks: 0, differs: 0, undetermined: 0 }
   }
 
-  /** @throws the reason of the signal. */
+  /**
+   * Runs the verification.
+   * @throws the reason of the signal.
+   */
   async run(): Promise<VerificationReport> {
     const { db, clock, destination, signal } = this.#o
     const { selection, sample, continues } = this.#request
@@ -99,7 +108,10 @@ export class Verification {
     return { ...summary, changes: this.#changes, isWhole }
   }
 
-  /** @returns whether all were checked. */
+  /**
+   * Checks the next rows.
+   * @returns whether all were checked.
+   */
   async #step(ids: readonly number[]): Promise<boolean> {
     const { db, destination, observer } = this.#o
     const wanted = await stillWanted(db.read, destination, await deliveredRows(db.read, ids))
@@ -108,7 +120,7 @@ export class Verification {
     const given: Answered[] = []
     for (const [index, row] of rows.entries()) {
       const answer = answers[index] ?? null
-      // A run that continues this one checks the rest.
+      // A later run that continues this run checks the rest.
       if (answer === null) break
       given.push({ row, answer })
     }
@@ -132,7 +144,10 @@ export class Verification {
     return formerId === undefined ? row : { ...row, remoteId: formerId }
   }
 
-  /** Stores answers and queues missing changes, in one transaction. @returns the ids of rows that are queued again. */
+  /**
+   * Stores answers and queues missing changes again, in one transaction.
+   * @returns the outbox ids of the rows that are queued again.
+   */
   async #store(answered: readonly Answered[], upTo: number | null): Promise<ReadonlySet<number>> {
     const { db, destination, looksFirst } = this.#o
     const { repair, onStored } = this.#request
@@ -146,7 +161,10 @@ export class Verification {
     })
   }
 
-  /** The missing rows. Rows are checked again if duplicates are harmful and the sender can't look rows up. */
+  /**
+   * @returns the missing rows to queue again. If duplicates are harmful and the sender can't look up rows, the target
+   * is asked twice.
+   */
   async #toRepair(answered: readonly Answered[]): Promise<number[]> {
     const { destination, looksFirst } = this.#o
     const lacking = answered.filter(({ answer }) => answer.type === 'lacks').map(({ row }) => row)
@@ -175,7 +193,7 @@ function recordOf({ account, entity, entityId }: OutboxRow): string {
   return recordText({ account, entity, entity_id: entityId })
 }
 
-/** Marks missing changes as undetermined if the target may rightly lack them: no delivery was lost. */
+/** Marks missing changes as undetermined if the target lacks them for a valid reason. */
 async function asFarAsExpected(q: Query, answered: readonly Answered[]): Promise<Answered[]> {
   const lacking = answered.flatMap(({ row, answer }) => (answer.type === 'lacks' ? [row.outboxId] : []))
   const reasons = await unexpected(q, lacking)
@@ -206,7 +224,7 @@ async function allDelivered(q: Query, destination: string, selection: DeliveredS
   return all
 }
 
-/** A uniform random sample of `ids`, in their order. */
+/** @returns a uniform random sample of `ids`, in ascending order. */
 function sampleOf(ids: readonly number[], size: number, clock: Pick<Clock, 'random'>): number[] {
   const left = [...ids]
   const chosen: number[] = []
@@ -219,7 +237,10 @@ function sampleOf(ids: readonly number[], size: number, clock: Pick<Clock, 'rand
   return chosen.sort((a, b) => a - b)
 }
 
-/** The rows that pass the destination's current filters. Ignores the age of sent changes. */
+/**
+ * @returns the rows that pass the destination's current settings. The age of changes is ignored, and `filter` isn't
+ * evaluated.
+ */
 async function stillWanted(q: Query, destination: DestinationConfig, rows: readonly OutboxRow[]): Promise<OutboxRow[]> {
   const filters = { ...destination, maxAgeMs: null, backfill: true }
   const typeOf = await typesOf(q, destination, rows)
@@ -229,7 +250,7 @@ async function stillWanted(q: Query, destination: DestinationConfig, rows: reado
   })
 }
 
-/** Types of market events by `outboxId`, if a filter needs them. */
+/** @returns types of market events by `outboxId`. Empty if no setting needs them. */
 async function typesOf(
   q: Query,
   { eventTypes }: Pick<DestinationConfig, 'eventTypes'>,
@@ -244,9 +265,11 @@ async function typesOf(
 }
 
 /**
- * Queues missing rows again, with their ids, after waiting rows. Skips rows that are in flight, dead-lettered or unknown, records with a
- * newer waiting change, and submissions that are being purged. The transaction must have locked the fan-out. @param looksFirst whether the
- * sender looks up each row before sending it. @returns the ids of the rows that are queued again.
+ * Queues missing rows again after waiting rows, with the same ids. Skips rows that are in flight, dead-lettered, or
+ * unknown. Also skips records with a newer waiting change, and submissions that are being purged. The transaction must
+ * have locked the fan-out.
+ * @param looksFirst whether the sender looks up each row before sending it.
+ * @returns the outbox ids of the rows that are queued again.
  */
 async function queueRepairs(tx: Tx, destination: string, outboxIds: readonly number[], looksFirst: boolean): Promise<ReadonlySet<number>> {
   const found = await stillDelivered(tx, destination, outboxIds)

@@ -1,8 +1,10 @@
-/** Every body may have this many chunks, plus one per this many bytes. A chunk costs the same for a byte or a kilobyte. */
+/** A body of n bytes may have 4,096 + n / 64 chunks. Reading a chunk of one byte costs as much as one of a kilobyte. */
 const FREE_CHUNKS = 4_096
 const BYTES_PER_CHUNK = 64
 
-/** @returns a function that takes each chunk of one body, and returns whether there are too many for its length. */
+/**
+ * @returns a function to call with each chunk of one body. The function returns true if the body has too many chunks.
+ */
 export function chunkLimit(): (chunk: Buffer) => boolean {
   let chunks = 0
   let bytes = 0

@@ -5,7 +5,10 @@ import type { Log } from '../../base/log.ts'
 
 const TELL_EVERY_MS = 60_000
 
-/** Detects that the process has no file descriptor left. The system then closes each new connection before this program sees it. */
+/**
+ * Detects that no file descriptor is left. The operating system then closes new connections before this program sees
+ * them.
+ */
 export class DescriptorWatch {
   readonly #clock: Clock
   readonly #log: Log
@@ -16,7 +19,7 @@ export class DescriptorWatch {
     this.#log = log
   }
 
-  /** Checks whether a file can be opened, and logs a failure at most once a minute. */
+  /** Tries to open a file. If no file descriptor is left, logs a warning, at most once a minute. */
   look(): void {
     if (this.#clock.steady() - this.#alertedAt < TELL_EVERY_MS) return
     try {

@@ -8,41 +8,42 @@ import { type Connection, Places } from './places.ts'
 import type { ConnectionRejections, RejectionReason } from './rejected-connections.ts'
 import { Reputation } from './reputation.ts'
 
-/** Connection limits in total and per address. A whole office behind one address opens fewer. */
+/** Maximum connections, in total and per address. An office that shares one address opens fewer than 256. */
 const MAX_CONNECTIONS = 1_024
 const MAX_PER_ADDRESS = 256
-/** At this count, few places are left. */
+/** Above this number of connections, unknown senders must send headers within `HEAD_WITHIN_UNDER_PRESSURE_MS`. */
 const PRESSURE = (MAX_CONNECTIONS * 3) / 4
-/** Time limit for the first complete header: usual, and while few places are left. */
+/** Time limits for the first complete header of a connection: normally, and above `PRESSURE` connections. */
 const HEAD_WITHIN_MS = 5_000
 const HEAD_WITHIN_UNDER_PRESSURE_MS = 1_000
-/** Time limit for an answer to be sent and read. The receiver answers sooner, so the sender isn't reading. */
+/** If a sender doesn't read the answer within this time, its connection is closed. The receiver answers within 8 s. */
 const ANSWER_READ_WITHIN_MS = 15_000
 const LOOK_EVERY_MS = 500
-/** Maximum unanswered requests on one connection. No known sender or proxy sends more than one. */
+/** Maximum unanswered requests on one connection. Usual senders and proxies send one request at a time. */
 const MAX_PIPELINED = 8
-/** The first byte of a TLS connection; no HTTP request begins with it. */
+/** First byte of a TLS connection. No HTTP request begins with this byte. */
 const TLS_HANDSHAKE = 0x16
 const HEADER_TOO_LONG = 'HTTP/1.1 431 Request Header Fields Too Large\r\nconnection: close\r\n\r\n'
 
 interface ConnectionGuardOptions {
   readonly clock: Clock
   readonly rejections: Pick<ConnectionRejections, 'note'>
-  /** Checks regularly whether new connections can still be accepted. */
+  /** Checks whether file descriptors are left for new connections. Called every 500 ms. */
   readonly descriptors: Pick<DescriptorWatch, 'look'>
   /** Whether an address belongs to a proxy whose `X-Forwarded-For` is trusted. */
   readonly isProxy: (address: string) => boolean
 }
 
 /**
- * Prevents strangers from using up all connections. Phases: `head` → `request` (complete header) → `signed` (good signature) → `idle` →
- * `request` …. A connection is closed if it
- * - waits too long for its first header, or for its answer to be read;
- * - exceeds the limit of its address, or must make room because all places are taken (`Places.toMakeRoom`);
- * - pipelines, or sends its body in tiny chunks, which take up to 10 ms to read. Then all unsigned connections of its address are closed,
- * and the address is banned for a while. A known sender loses only this connection.
- * A delivery with a good signature is never interrupted. Requests through a trusted proxy count for the address that the proxy names, not
- * for the proxy.
+ * Prevents strangers from using up all connections. A connection goes through phases: `head`, `request` (complete
+ * header), `signed` (good signature), `idle`, then `request` again. The guard closes a connection in these cases:
+ * - The first header takes too long, or the sender doesn't read the answer.
+ * - The address has too many connections, or all places are taken and a new connection needs one (`Places.toMakeRoom`).
+ * - The sender sends many requests without waiting for answers. Or it sends a body in tiny chunks, which take up to 10
+ *   ms to read. Then all unsigned connections of the address are closed too, and the address is banned for 10 s. A
+ *   known sender loses only this connection.
+ * A connection that stores a signed delivery is never closed to make room.
+ * A request through a trusted proxy counts for the address that the proxy names, not for the proxy.
  */
 export class ConnectionGuard {
   readonly #o: ConnectionGuardOptions
@@ -55,15 +56,18 @@ export class ConnectionGuard {
     this.#lookLater()
   }
 
-  /** Ends the regular check of waiting connections. */
+  /** Stops the regular check of all connections. */
   stop(): void {
     this.#cancelLook()
   }
 
-  /** Reserves a place for a new connection. @returns false after closing it because no place is left. */
+  /**
+   * Reserves a place for a new connection.
+   * @returns false if the address is banned or no place is left. The connection is then closed.
+   */
   admit(socket: Socket): boolean {
     const now = this.#o.clock.steady()
-    // A disconnected sender has no address.
+    // The address is undefined if the sender has already disconnected.
     const remote = socket.remoteAddress
     const address = addressKey(remote ?? 'unknown')
     const isProxy = remote !== undefined && this.#o.isProxy(remote)
@@ -83,7 +87,10 @@ export class ConnectionGuard {
     return true
   }
 
-  /** Records a complete header. @returns false if the request must not be handled; then its connection is closed. */
+  /**
+   * Records that a complete header arrived.
+   * @returns false if the request must not be handled. Its connection is closed by then.
+   */
   begin(request: IncomingMessage, response: ServerResponse): boolean {
     const connection = this.#places.of(request.socket)
     if (connection === undefined) return false
@@ -97,7 +104,10 @@ export class ConnectionGuard {
     return true
   }
 
-  /** Counts a proxy's request for the address that the proxy names. @returns false if too many requests of that address are in progress. */
+  /**
+   * Counts a proxy's request for the address that the proxy names.
+   * @returns false if that address already has 256 connections.
+   */
   forwarded(socket: Socket, address: string): boolean {
     const connection = this.#places.of(socket)
     if (connection === undefined || !connection.isProxy) return true
@@ -111,7 +121,7 @@ export class ConnectionGuard {
     return true
   }
 
-  /** Records a good signature, so that nothing closes the connection. */
+  /** Records a good signature. The connection is then never closed to make room. */
   signed(socket: Socket): void {
     const connection = this.#places.of(socket)
     if (connection === undefined) return
@@ -119,13 +129,16 @@ export class ConnectionGuard {
     this.#reputation.trust(connection.sender.address, this.#o.clock.steady())
   }
 
-  /** Closes a connection whose body comes in too many small chunks. */
+  /** Closes a connection that sends its body in too many small chunks. */
   tooManyChunks(socket: Socket): void {
     const connection = this.#places.of(socket)
     if (connection !== undefined) this.#punish(connection, 'small_chunks')
   }
 
-  /** Discards the rest of a body that is answered early, so that the sender reads the answer. Call before answering. */
+  /**
+   * Reads and drops the rest of a request body. Call this before answering a request whose body is incomplete.
+   * Otherwise the sender may not read the answer.
+   */
   drain(request: IncomingMessage): void {
     const isTooMany = chunkLimit()
     request.on('data', (chunk: Buffer) => {
@@ -133,13 +146,16 @@ export class ConnectionGuard {
     })
   }
 
-  /** Handles a connection that failed in the HTTP server. @param error from Node, with the unreadable bytes. */
+  /**
+   * Closes a connection on which Node's HTTP server reported an error.
+   * @param error error of Node; `rawPacket` is the bytes that Node could not parse.
+   */
   failed(socket: Socket, { code, rawPacket }: NodeJS.ErrnoException & { readonly rawPacket?: Buffer }): void {
     const connection = this.#places.of(socket)
     if (connection === undefined) return
     if (code === 'ERR_HTTP_REQUEST_TIMEOUT') this.#close(connection, connection.phase === 'head' ? 'slow_header' : 'slow_body')
     else if (code === 'HPE_HEADER_OVERFLOW') this.#close(connection, 'long_header', HEADER_TOO_LONG)
-    // INVALID_EOF_STATE: the sender disconnected.
+    // HPE_INVALID_EOF_STATE means that the sender disconnected, so no rejection is recorded.
     else if (code?.startsWith('HPE_') && code !== 'HPE_INVALID_EOF_STATE')
       this.#close(connection, rawPacket?.[0] === TLS_HANDSHAKE ? 'tls' : 'no_http')
   }
@@ -154,7 +170,7 @@ export class ConnectionGuard {
     }
   }
 
-  /** Proxies and known senders make room last. */
+  /** Whether to close the connection last when places run out. True for proxies and known senders. */
   #isSpared({ isProxy, sender }: Connection, now: number): boolean {
     return isProxy || this.#reputation.isKnown(sender.address, now)
   }
@@ -188,7 +204,7 @@ export class ConnectionGuard {
     return false
   }
 
-  /** Frees the place before the system has closed the connection. */
+  /** Frees the place immediately, although the operating system may close the connection later. */
   #close(connection: Connection, reason: RejectionReason, answer = ''): void {
     this.#o.rejections.note(reason, connection.sender.address)
     this.#places.remove(connection)
@@ -198,7 +214,7 @@ export class ConnectionGuard {
 
   #lookLater(): void {
     this.#cancelLook = this.#o.clock.after(LOOK_EVERY_MS, () => {
-      // Runs after arrived data was read, so that a sender isn't blamed for a busy event loop.
+      // Reads arrived data first. Otherwise a busy event loop would make a sender look slow.
       setImmediate(() => this.#look())
       this.#lookLater()
     })

@@ -1,32 +1,36 @@
 import type { Socket } from 'node:net'
 
 /**
- * `head`: no complete header has arrived. `request`: a request from an unknown sender is being read or answered. `signed`: a delivery with
- * a good signature is being stored. `idle`: the last request is answered.
+ * - `head`: no complete header has arrived
+ * - `request`: a request is being read or answered, and its signature is not verified yet
+ * - `signed`: a delivery with a good signature is being stored
+ * - `idle`: the last request is answered
  */
 type Phase = 'head' | 'request' | 'signed' | 'idle'
 
 export interface Connection {
   readonly socket: Socket
-  /** The counted sender: the connection's own, or the one that a trusted proxy named for the current request. */
+  /**
+   * The sender that this connection counts for: the peer, or the address that a trusted proxy named for this request.
+   */
   sender: Sender
-  /** Peer address. */
+  /** Address of the peer. */
   readonly origin: string
   readonly isProxy: boolean
   phase: Phase
-  /** Steady time at which the phase began. */
+  /** Start of the phase, in ms of the steady clock. */
   since: number
   /** Number of unanswered requests. */
   inFlight: number
 }
 
-/** All connections of one address. */
+/** All connections that count for one address. */
 interface Sender {
   readonly address: string
   readonly connections: Set<Connection>
 }
 
-/** Order in which a sender's connections are closed. `signed` ones are never closed. */
+/** Order in which connections of one sender are closed: 0 is first. `signed` connections are never closed. */
 const ORDER: Readonly<Record<Exclude<Phase, 'signed'>, number>> = { head: 0, idle: 1, request: 2 }
 
 export class Places {
@@ -57,12 +61,12 @@ export class Places {
     return connection
   }
 
-  /** A second call does nothing. */
+  /** Removes a connection. A second call does nothing. */
   remove(connection: Connection): void {
     if (this.#connections.delete(connection.socket)) this.#leave(connection)
   }
 
-  /** Counts a connection for another address from now on. */
+  /** From now on, counts the connection for another address. */
   move(connection: Connection, address: string): void {
     if (connection.sender.address === address) return
     this.#leave(connection)
@@ -70,21 +74,25 @@ export class Places {
     connection.sender.connections.add(connection)
   }
 
-  /** Connections of an address that are not storing a signed delivery. */
+  /** Connections of an address, except those that store a signed delivery. */
   unsigned(address: string): Connection[] {
     return [...(this.#senders.get(address)?.connections ?? [])].filter(({ phase }) => phase !== 'signed')
   }
 
-  /** @returns the connection of an address that waits longest for a header, else for another request; null if there is none. */
+  /**
+   * @returns the connection to close for a new one of the same address: the longest waiting one without a complete
+   * header, else the longest idle one. Null if there is neither.
+   */
   longestWaiting(address: string): Connection | null {
     const first = this.#first(this.#senders.get(address))
     return first !== null && first.phase !== 'request' ? first : null
   }
 
   /**
-   * @returns the connection to close for a new one, from the sender with the most connections. First the longest waiting one without a
-   * complete header, then an idle one, then an unsigned request. Null if every connection stores a signed delivery.
-   * @param isSpared whether to close a connection only if no other sender's connection can be closed.
+   * Chooses the connection to close for a new one. Prefers senders with the most connections. Among those, prefers the
+   * longest waiting connection without a complete header, then an idle one, then an unsigned request.
+   * @param isSpared true for connections to close only if no other sender's connection can be closed.
+   * @returns null if every connection stores a signed delivery.
    */
   toMakeRoom(isSpared: (connection: Connection) => boolean): Connection | null {
     const senders = [...this.#senders.values()].sort((a, b) => b.connections.size - a.connections.size)

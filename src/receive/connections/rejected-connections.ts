@@ -5,10 +5,18 @@ import type { Observer } from '../../base/observer.ts'
 import type { RejectedConnections } from '../../store/inbox/rejected-connections.ts'
 
 /**
- * Why a connection was closed or rejected. `too_many`: limit of its address · `full`: all places taken · `banned`: its address misbehaved
- * within the last 10 s · `wasted`: too many connections of its address sent no request · `slow_header`, `slow_body`: sent too slowly ·
- * `unread_answer`: did not read its answer · `pipelined`: sent many requests without waiting · `small_chunks`: sent a body in tiny chunks ·
- * `long_header`: sent more than 16 KiB of headers · `tls`: sent TLS · `no_http`: sent no HTTP.
+ * Why a connection was closed or rejected:
+ * - `too_many`: the address has too many connections
+ * - `full`: all places are taken
+ * - `banned`: the address misbehaved within the last 10 s
+ * - `wasted`: the address opened too many connections without sending a request
+ * - `slow_header`, `slow_body`: sent too slowly
+ * - `unread_answer`: the sender did not read the answer
+ * - `pipelined`: sent many requests without waiting for answers
+ * - `small_chunks`: sent a body in tiny chunks
+ * - `long_header`: sent more than 16 KiB of headers
+ * - `tls`: sent TLS to the HTTP port
+ * - `no_http`: sent data that isn't HTTP
  */
 export type RejectionReason =
   | 'too_many'
@@ -24,7 +32,7 @@ export type RejectionReason =
   | 'tls'
   | 'no_http'
 
-/** Fixes for mistakes of well-meaning senders. */
+/** How to fix the sender. Added to the log line. */
 const HINTS: Partial<Readonly<Record<RejectionReason, string>>> = {
   long_header: 'a request with more than 16 KiB of headers is answered 431; its sender, or the proxy before this port, must send fewer',
   tls: 'this port speaks plain HTTP; use an http:// address, or let the proxy that ends TLS forward to it',
@@ -37,11 +45,11 @@ export interface RejectionsOptions {
   readonly clock: Clock
   readonly log: Log
   readonly observer: Observer
-  /** Stores counts for the process that checks alarms. */
+  /** Stores the counts for the process that checks alarms. */
   readonly keep: (rejected: RejectedConnections) => Promise<void>
 }
 
-/** Counts rejected connections. Logs and stores counts at most once a minute. */
+/** Counts rejected connections. Logs and stores the counts at most once a minute. */
 export class ConnectionRejections {
   readonly #o: RejectionsOptions
   #counts = new Map<RejectionReason, number>()
@@ -58,12 +66,12 @@ export class ConnectionRejections {
     this.#counts.set(reason, (this.#counts.get(reason) ?? 0) + 1)
     if (this.#addresses.size < MAX_ADDRESSES || this.#addresses.has(address))
       this.#addresses.set(address, (this.#addresses.get(address) ?? 0) + 1)
-    // Waits a second so that the first log line covers several connections.
+    // Waits at least 1 s, so that the first log line covers several connections.
     const waitMs = Math.max(1_000, this.#alertedAt + REPORT_EVERY_MS - this.#o.clock.steady())
     this.#cancel ??= this.#o.clock.after(waitMs, () => void this.report())
   }
 
-  /** Logs and stores rejections since the last call, if any. Never throws. */
+  /** Logs and stores the rejections since the last call. Does nothing if there are none. Never throws. */
   async report(): Promise<void> {
     this.#cancel?.()
     this.#cancel = null

@@ -1,29 +1,29 @@
-/** How long a misbehaving sender's address gets no connection. */
+/** How long a banned address gets no connection. */
 const BANNED_MS = 10_000
-/** How long a good signature is remembered. */
+/** How long an address counts as known after a good signature. */
 const KNOWN_MS = 3_600_000
-/** Maximum connections without a complete request that an address may open within `WINDOW_MS`. */
+/** Maximum connections without a complete request that one address may open within `WINDOW_MS`. */
 const MAX_WASTED = 500
 const WINDOW_MS = 10_000
 const MAX_ADDRESSES = 10_000
 
-/** The behavior of the latest 10,000 addresses. Times are by the steady clock. */
+/** Remembers good and bad behavior of addresses, up to 10,000 of each kind. Times are in ms of the steady clock. */
 export class Reputation {
   readonly #knownUntil = new Map<string, number>()
   readonly #bannedUntil = new Map<string, number>()
   readonly #wasted = new Map<string, { since: number; count: number }>()
 
-  /** Records a delivery with a good signature from the address. */
+  /** Records that a delivery with a good signature came from the address. */
   trust(address: string, now: number): void {
     put(this.#knownUntil, address, now + KNOWN_MS)
   }
 
-  /** Whether a good signature came from the address within the last hour. */
+  /** Whether a delivery with a good signature came from the address within the last hour. */
   isKnown(address: string, now: number): boolean {
     return (this.#knownUntil.get(address) ?? Number.NEGATIVE_INFINITY) > now
   }
 
-  /** Rejects an address for 10 s, except a known sender's, which strangers may share. */
+  /** Bans an address for 10 s. A known sender's address is never banned, because strangers may share it. */
   ban(address: string, now: number): void {
     if (!this.isKnown(address, now)) put(this.#bannedUntil, address, now + BANNED_MS)
   }
@@ -32,7 +32,10 @@ export class Reputation {
     return (this.#bannedUntil.get(address) ?? Number.NEGATIVE_INFINITY) > now && !this.isKnown(address, now)
   }
 
-  /** Counts a connection that ended without a complete request. @returns whether there were too many within 10 s. */
+  /**
+   * Counts a connection that ended without a complete request.
+   * @returns true if the address has more than 500 such connections within 10 s.
+   */
   waste(address: string, now: number): boolean {
     const window = this.#wasted.get(address)
     if (window === undefined || now - window.since >= WINDOW_MS) {

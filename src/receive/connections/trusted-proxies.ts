@@ -1,7 +1,7 @@
 import { BlockList, isIP } from 'node:net'
 import { unmapped } from '../../base/client-address.ts'
 
-/** Names in TRUST_PROXY, as the HTTP server reads them. */
+/** Names that TRUST_PROXY accepts, and the networks they mean. */
 const NAMED: Readonly<Record<string, readonly string[]>> = {
   loopback: ['127.0.0.1/8', '::1/128'],
   linklocal: ['169.254.0.0/16', 'fe80::/10'],
@@ -9,8 +9,9 @@ const NAMED: Readonly<Record<string, readonly string[]>> = {
 }
 
 /**
- * @param trustProxy the setting TRUST_PROXY: nobody, everybody, or addresses, networks and names separated by commas. @returns whether an
- * address belongs to a proxy whose `X-Forwarded-For` is trusted.
+ * @param trustProxy the setting TRUST_PROXY: true for all, false for none, or a list of addresses, networks, and names
+ * separated by commas.
+ * @returns a function that says whether to trust the `X-Forwarded-For` header of an address.
  */
 export function trustedProxies(trustProxy: boolean | string): (address: string) => boolean {
   if (typeof trustProxy === 'boolean') return () => trustProxy

@@ -9,15 +9,18 @@ import type { MirrorReader } from '../../store/mirror/reader.ts'
 import { finding, type NewFinding } from './finding.ts'
 import type { FullRead, ShownKeys } from './full-read.ts'
 
-/** Records of the mirror that a full re-read did not show. `marked`: marked as gone before this run. */
+/**
+ * Records of the mirror that a full re-read didn't show. `marked`: records that were marked as gone before this run.
+ */
 export interface AbsentRecords {
   readonly unmarked: readonly StoredRecord[]
   readonly marked: readonly StoredRecord[]
 }
 
 /**
- * Finds the records that a full re-read did not show. Ignores records first seen after `begunAt`, unless their time is in the future, and
- * so wrong. Reports an attachment only if its message was shown.
+ * Finds the mirror's records that a full re-read didn't show. An attachment is reported only if its message was shown.
+ * Ignores records that were first stored after `begunAt`. If the stored time is in the future,
+ * it is wrong, and the record isn't ignored.
  * @param begunAt when the full re-read began.
  */
 export async function findAbsent(
@@ -46,12 +49,15 @@ export function stillAbsent(unmarked: readonly StoredRecord[], shown: ShownKeys)
   return unmarked.filter((record) => !isShown(record, shown))
 }
 
-/** Whether the record was shown. Also true for attachments of a message that was not shown: only the message is reported. */
+/**
+ * True if the re-read showed the record. Also true for an attachment if its message wasn't shown,
+ * because then only the message is reported.
+ */
 function isShown({ id, position, hasMessage }: StoredRecord, shown: ShownKeys): boolean {
   return shown.has(id, position) || (hasMessage && !shown.has(id))
 }
 
-/** Findings, marked as known, for records that an earlier run marked as gone. */
+/** @returns a known finding for each record that an earlier run marked as gone. */
 export function knownAbsences(submissionId: string, feed: FullRead['feed'], marked: readonly StoredRecord[]): NewFinding[] {
   return marked.map((record) =>
     finding({
@@ -96,7 +102,7 @@ function preloadedRecords(reader: MirrorReader, submissionId: string, feed: Full
       id,
       position,
       hasMessage: messageIds.has(id),
-      // The mirror doesn't store this time for attachments.
+      // The mirror doesn't store when an attachment was first seen.
       firstSeenAt: null,
       goneAt,
     })),

@@ -3,32 +3,35 @@ import { messageOf, retryAfterOf } from '../../base/errors.ts'
 import type { UpstreamClient } from '../../upstream/client.ts'
 import { AuthRefusedError, isForbidden, type UpstreamClass, UpstreamPermanentError, upstreamClass } from '../../upstream/http/errors.ts'
 
-/** Limits of one read, or of one page of a feed. */
+/** Limits of one read of state, or of one page of a feed. */
 const MAX_ATTEMPTS = 3
 const MAX_ELAPSED_MS = 20_000
 const BACKOFF_BASE_MS = 500
 const BACKOFF_CAP_MS = 8_000
 /**
- * Limit of the total pause time (`Retry-After`) of one read or feed. The first pause is always respected, however long, because it affects
- * all reads of the account.
+ * Limit of all pauses (`Retry-After`) of one read or one feed. The first pause is always waited for, however long,
+ * because it applies to all reads of the account.
  */
 const MAX_PAUSED_MS = 900_000
 
 /**
- * Why a read failed or is unusable. `cursor`: the service refused its own cursor. `stalled`: the cursor repeats. `overtaken`: a later state
- * read was applied first. `unconfirmed`: a 404 that may be temporary.
+ * Why a read failed or can't be used:
+ * - `cursor`: the service rejected a cursor that it had sent
+ * - `stalled`: the cursor repeats, or the end of the feed is unconfirmed
+ * - `overtaken`: a later state read was applied first
+ * - `unconfirmed`: a 404 that may be temporary
  */
 export interface Failure {
   readonly class: UpstreamClass | 'cursor' | 'stalled' | 'overtaken' | 'unconfirmed'
   readonly reason: string
   readonly attempts: number
-  /** Whether the service refuses the request, but not the credentials. */
+  /** True if the service rejects this request but accepts the credentials. */
   readonly isForbidden?: boolean
 }
 
 export type Attempt<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly failure: Failure }
 
-/** The cursor of a feed repeats, or its end is unconfirmed. */
+/** A feed's cursor repeats, or the end of the feed is unconfirmed. */
 export class StalledError extends Error {}
 
 class PageError extends Error {
@@ -41,9 +44,10 @@ class PageError extends Error {
 }
 
 /**
- * Reads, with retries. A pause that the service requests doesn't count as an attempt.
- * @param pauses ms paused so far, updated by this function and shared by a feed's pages.
- * @throws AuthRefusedError if the account's credentials are refused; database errors; the reason of `signal` when it aborts.
+ * Runs `read`, with retries. A pause that the service requests doesn't count as an attempt.
+ * @param pauses total pause so far, in ms; updated here, and shared by all pages of a feed.
+ * @throws AuthRefusedError if the service rejects the account's credentials;
+ * database errors; the abort reason of `signal`.
  */
 export async function attempt<T>(
   clock: Clock,
@@ -66,7 +70,7 @@ export async function attempt<T>(
         attempts,
         isForbidden: isForbidden(error),
       }
-      // A retry would get the same answer.
+      // The service would reject the same cursor again.
       if (failure.class === 'cursor') return { ok: false, failure }
       const asked = Math.max(retryAfterOf(error), client.waitMs())
       if (kind === 'throttled' || client.pause() !== null) {
@@ -87,7 +91,7 @@ export async function attempt<T>(
 }
 
 /**
- * Reads a feed, with retries for each page. After a refused or stalled cursor, reads the feed again from the beginning.
+ * Reads a feed, with retries of each page. After a rejected or stalled cursor, reads the feed again from the beginning.
  * @throws the errors of `attempt`.
  */
 export async function attemptFeed<T>(

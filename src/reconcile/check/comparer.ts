@@ -9,34 +9,40 @@ import { type TimeText, timeFromMs } from '../../model/time.ts'
 import type { Db } from '../../store/engine/db.ts'
 import { MirrorReader } from '../../store/mirror/reader.ts'
 
-/** Submissions per read of the mirror. Postgres saves round trips; on SQLite a read blocks the process. */
+/**
+ * Submissions for each read of the mirror. On Postgres, a large batch saves round trips. On SQLite, a read
+ * blocks the process, so the batch is small.
+ */
 const BATCH = { sqlite: 4, postgres: 32 } as const
 const MAX_PRELOADED_ROWS = 1_000
 
-/** The service's answers for one submission. */
+/** Answers of the service for one submission. */
 export interface ServiceAnswer {
   readonly submissionId: string
   readonly states: readonly StateObservation[]
-  /** Records of feeds that have only one page. */
+  /** Records of the feeds that have only one page. */
   readonly records: readonly (EventObservation | MessageObservation)[]
-  /** Whether `records` is complete. */
+  /** True if `records` contains all records of both feeds. */
   readonly isWhole: boolean
-  /** Whether no read got a 404. */
+  /** True if no read was answered with 404. */
   readonly isThere: boolean
 }
 
-/** Differences between the mirror and the service's answers. */
+/** Differences between the mirror and the service's answers for one submission. */
 export interface Comparison {
   readonly state: Differences
   readonly records: Differences
-  /** Differences in columns derived from the records. */
+  /** Differences in columns that are computed from the records. */
   readonly derived: Differences
   readonly reader: MirrorReader
 }
 
 const NONE: Differences = { changed: [], rawOnly: [] }
 
-/** Observations derived from a submission's records and, if `isThere`, its reachability. */
+/**
+ * @returns an observation that recomputes the derived columns and, if `isThere`,
+ * one that marks the submission as reachable.
+ */
 export function derivedObservations(
   place: SubmissionRef,
   now: TimeText,
@@ -54,7 +60,7 @@ interface Queued {
   readonly reject: (error: unknown) => void
 }
 
-/** Compares submissions with the mirror, in batches. Writes nothing. */
+/** Compares submissions with the mirror in batches. Doesn't write to the mirror. */
 export class Comparer {
   readonly #db: Db
   readonly #clock: Clock
@@ -90,7 +96,7 @@ export class Comparer {
       } catch (error) {
         for (const { reject } of batch) reject(error)
       }
-      // Handles deliveries and HTTP requests between batches.
+      // Lets deliveries and HTTP requests run between batches.
       await turn()
     }
     this.#busy = false

@@ -11,7 +11,7 @@ import type { ReadKind, StateRead } from '../../model/reads.ts'
 import type { TimeText } from '../../model/time.ts'
 import type { FieldDifference, FindingKind } from '../../store/schema/reconcile.ts'
 
-/** A finding that isn't stored yet, so it has no number. */
+/** A finding before it is stored, without a number. */
 export interface NewFinding {
   readonly kind: FindingKind
   readonly submissionId: string | null
@@ -30,20 +30,20 @@ function hasRecords(differences: Differences): boolean {
   return differences.changed.some((change) => feedOf(change.entity) !== null)
 }
 
-/** @returns a finding with defaults (null, false) for other fields. */
+/** @returns a finding in which missing fields have a default: null, or false for `known` and `repaired`. */
 export function finding(given: Partial<NewFinding> & Pick<NewFinding, 'kind' | 'detail'>): NewFinding {
   const blank = { submissionId: null, entity: null, entityId: null, fields: null, read: null, destination: null, seq: null }
   return { ...blank, known: false, repaired: false, ...given }
 }
 
 /**
- * Turns the differences of one submission into findings, over all steps of its check. Reports each row once. Doesn't report a derived
- * column if its record is reported.
+ * Turns the differences of one submission into findings, across all steps of its check. Reports each row only once.
+ * A derived column isn't reported if the record that it is computed from is reported.
  */
 export class FindingBuilder {
   readonly #submissionId: string
   readonly #reported = new Set<string>()
-  /** When each feed was last polled. Later records don't count as missed. */
+  /** When each feed was last polled. A record from a later time doesn't count as missed. */
   readonly #polledAt: { readonly events: TimeText | null; readonly thread: TimeText | null }
   #recordsDiffered = false
   #hasMoved = false
@@ -55,12 +55,12 @@ export class FindingBuilder {
     this.#polledAt = polledAt
   }
 
-  /** Whether any finding of this submission has the kind `moved`. */
+  /** True if a finding of this submission has the kind `moved`. */
   get hasMoved(): boolean {
     return this.#hasMoved
   }
 
-  /** Records derived columns that don't match the stored records. Call before any repair. */
+  /** Remembers the derived columns that don't match the stored records. Call this before any repair. */
   noteDamage(derived: Differences): void {
     for (const change of derived.changed) {
       if (change.operation === 'update') for (const column of Object.keys(change.after)) this.#damaged.add(columnOf(change, column))
@@ -68,9 +68,10 @@ export class FindingBuilder {
   }
 
   /**
-   * Finds differences that the service may have caused since the last read: new records, rows derived from new records, and rows of changed
-   * state. The change log decides (see `hasMoved`).
-   * @param isStateNewer null: the differences come from a full re-read.
+   * Selects differences that the service may have caused after the mirror's last read. The change log then
+   * decides for each difference; see `hasMoved`.
+   * @param isStateNewer true if the state is newer than the stored state; null if
+   * the differences come from a full re-read.
    */
   mayHaveMoved({ changed }: Differences, isStateNewer: boolean | null): Change[] {
     const hasNews = this.#hasMoved || changed.some((change) => this.#isNews(change))
@@ -78,7 +79,7 @@ export class FindingBuilder {
   }
 
   /**
-   * @param state the state read with the differences; null: a full re-read.
+   * @param state the state read that showed the differences; null: a full re-read.
    * @param moved differences that the service caused after the last read.
    */
   findingsOf(differences: Differences, state: StateRead | null, moved: ReadonlySet<Change>, repaired: boolean): NewFinding[] {
@@ -89,7 +90,10 @@ export class FindingBuilder {
       .map((change) => this.#findingOf(change, state, moved.has(change), repaired))
   }
 
-  /** Marks findings as reported. Call after the findings are committed, because a retried transaction builds them again. */
+  /**
+   * Remembers that these findings were reported. Call this after their commit, because a
+   * retried transaction builds the findings again.
+   */
   markReported(differences: Differences, findings: readonly NewFinding[]): void {
     if (hasRecords(differences)) this.#recordsDiffered = true
     if (findings.some(({ kind }) => kind === 'moved')) this.#hasMoved = true
@@ -98,7 +102,7 @@ export class FindingBuilder {
 
   #isNew(change: Change, recordsDiffer: boolean): boolean {
     if (change.operation !== 'gone' && this.#reported.has(`${change.entity} ${change.entity_id}`)) return false
-    // Repairing a record changes derived columns. Such a column is reported only if it was wrong before.
+    // A repaired record changes derived columns. Such a column is reported only if it was wrong before the repair.
     const follows = (column: string) =>
       fieldOf(change.entity, column)?.derivedFrom !== undefined && !this.#damaged.has(columnOf(change, column))
     const onlyFollows = change.operation === 'update' && Object.keys(change.after).every(follows)
@@ -131,9 +135,9 @@ function mayFollow({ entity, operation }: Change): boolean {
 }
 
 /**
- * Whether the mirror's row equals its last state in the change log. Then the service must have changed the record. False for rows changed
- * or deleted in the mirror.
- * @param logged the row in the change log.
+ * True if the mirror's row equals the row's last state in the change log. Then the service changed the record. False if
+ * the row was changed or deleted in the mirror itself.
+ * @param logged the row's last state in the change log.
  */
 export function hasMoved({ operation, before, after }: Change, logged: Row | undefined): boolean {
   if (operation === 'insert') return logged === undefined

@@ -11,20 +11,20 @@ import { StalledError } from './attempts.ts'
 
 export interface FullRead {
   readonly feed: Feed
-  /** All records of a feed with one page; null: the pages went to `onPage`. */
+  /** All records of a feed with one page; null if the feed has several pages, which went to `onPage`. */
   readonly observations: readonly (EventObservation | MessageObservation)[] | null
   readonly shown: ShownKeys
-  /** Number of records and attachments. */
+  /** Number of records and attachments that were compared. */
   readonly compared: number
   readonly unreadable: readonly Unreadable[]
 }
 
-/** Keys of all shown records. For a long feed, only the keys are kept in memory. */
+/** Keys of all records that a re-read showed. Keeps only keys, so a long feed fits in memory. */
 export class ShownKeys {
   readonly #ids = new Set<string>()
-  /** Ids of malformed items. The items and their attachments are treated as still shown by the service. */
+  /** Ids of malformed items. Each item, and its attachments, count as shown. */
   readonly #unreadable = new Set<string>()
-  /** Messages without a list of attachments. All their attachments count as shown. */
+  /** Ids of messages without a list of attachments. All their attachments count as shown. */
   readonly #unlisted = new Set<string>()
 
   add(observation: EventObservation | MessageObservation): void {
@@ -44,7 +44,7 @@ export class ShownKeys {
     if (id !== null) this.#unreadable.add(id)
   }
 
-  /** @param position attachment position in message `id`; null: the record itself. */
+  /** @param position position of an attachment in message `id`; null: the record itself. */
   has(id: string, position: number | null = null): boolean {
     if (this.#unreadable.has(id) || (position !== null && this.#unlisted.has(id))) return true
     return this.#ids.has(position === null ? id : `${id} ${position}`)
@@ -52,9 +52,9 @@ export class ShownKeys {
 }
 
 /**
- * Reads a feed from the beginning to its end, with background priority.
- * @param onPage gets each page of a feed with several pages, in order.
- * @throws StalledError if the cursor repeats or the end is unconfirmed; errors of the client and `onPage`.
+ * Reads a feed from its beginning to its end, with background priority.
+ * @param onPage gets each page, in order, if the feed has several pages.
+ * @throws StalledError if the cursor repeats or the end is unconfirmed; errors of the client and of `onPage`.
  */
 export async function reReadFeed(
   client: UpstreamClient,

@@ -17,7 +17,10 @@ export interface IdStateContext extends IdReadContext {
   readonly dryRun: boolean
 }
 
-/** The ids to read for a submission. Ids that exist only in rows become known again, so that they are polled. */
+/**
+ * @returns the ids to read for a submission. An id that the mirror has only in its rows is stored as
+ * known again, so that polling reads the id.
+ */
 export async function idsToCheck({ db, dryRun }: IdStateContext, { account, submissionId }: SubmissionRef): Promise<IdRequest[]> {
   const found = await idsOfSubmission(db.read, account, submissionId)
   const lost = found
@@ -27,7 +30,7 @@ export async function idsToCheck({ db, dryRun }: IdStateContext, { account, subm
   return found.map(({ kind, id }) => ({ read: kind, id, submissionId }))
 }
 
-/** @returns the ids in an answer that must be read next. */
+/** @returns the ids that an answer names and that must be read next. */
 export function idsNamedBy(state: StateObservation): IdRequest[] {
   const { submissionId } = state
   return idsOf(state).flatMap(({ kind, id, submissionId: of }) =>
@@ -35,12 +38,16 @@ export function idsNamedBy(state: StateObservation): IdRequest[] {
   )
 }
 
-/** Assigns a read number. A dry run gets 0. */
+/** Takes a read number for an id. In a dry run, the number is 0. */
 export async function takeNumberOf({ db, dryRun }: IdStateContext, account: string, { read, id }: IdRequest): Promise<number> {
   return dryRun ? 0 : ((await takeReadNumber(db, { account, submissionId: '', read, ownId: id })) ?? 0)
 }
 
-/** Reads by id, with retries. An id is gone after a 404 on every attempt, unless the record may come back. A malformed id is gone too. */
+/**
+ * Reads an object by its id, with retries. A malformed id counts as gone.
+ * If every attempt is answered with 404, the object counts as gone. If the object was read before,
+ * polling must also have confirmed the 404.
+ */
 export async function readIdState(
   o: IdStateContext,
   place: SubmissionRef,
@@ -58,7 +65,7 @@ export async function readIdState(
   if (answer.ok) return observation(answer.value.view)
   if (answer.failure.class !== 'gone') return answer
   if (!(await mayComeBack(o.db.read, place.account, asked.read, asked.id))) return observation(goneById(asked.read, asked.id))
-  // Requests three polls within minutes.
+  // Requests a poll of the submission's ids. Polling confirms a 404 within minutes.
   if (!o.dryRun) await o.db.write('reconcile-reads', (tx) => requestIdsOf(tx, place.account, [place.submissionId]))
   const reason = `${asked.id} was read before but is not found; it counts as gone if polling does not find it within some minutes. Run this again then`
   return { ok: false, failure: { ...answer.failure, class: 'unconfirmed', reason } }

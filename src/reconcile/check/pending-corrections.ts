@@ -9,15 +9,18 @@ import { finding, type NewFinding } from './finding.ts'
 
 type RecordObservation = EventObservation | MessageObservation
 
-/** Records that need no second full re-read. `differ`: whether these records, or rows derived from them, differ from the mirror. */
+/**
+ * Records that can be repaired without a second full re-read. `differ`: true if these records, or rows
+ * computed from them, differ from the mirror.
+ */
 export interface Certain {
   readonly observations: readonly RecordObservation[]
   readonly differ: boolean
 }
 
 /**
- * Corrections that need a second full re-read, because a single re-read may be outdated or damaged. A stored value is changed or cleared
- * only if two re-reads agree. Missing rows and values are added immediately.
+ * Corrections that wait for a second full re-read. One re-read may be outdated or damaged, so a stored value is changed
+ * or cleared only if two re-reads agree. Missing rows and values don't wait.
  */
 export class PendingCorrections {
   readonly #waiting: Readonly<Record<Feed, Map<string, readonly Change[]>>> = { events: new Map(), thread: new Map() }
@@ -26,7 +29,7 @@ export class PendingCorrections {
     return this.#waiting[feed].size > 0
   }
 
-  /** Postpones records that would change or clear a stored value. @returns the remaining records. */
+  /** Holds back records that would change or clear a stored value. @returns the other records. */
   hold(observations: readonly RecordObservation[], differences: Differences): Certain {
     const held = correctionsIn(differences)
     for (const [id, changes] of held) this.#waiting[feedOfChanges(changes)].set(id, changes)
@@ -37,16 +40,16 @@ export class PendingCorrections {
     return { observations: certain, differ: rest.length > 0 }
   }
 
-  /** @returns the observations with pending corrections. */
+  /** @returns the observations whose records are held back. */
   filter(observations: readonly RecordObservation[]): RecordObservation[] {
     return observations.filter((observation) => this.#waiting[observation.kind === 'event' ? 'events' : 'thread'].has(idOf(observation)))
   }
 
   /**
-   * Compares a second full re-read with the pending corrections.
-   * @param observations records with pending corrections, from the second re-read.
-   * @param differences between `observations` and the current mirror.
-   * @returns records to repair; `corrects` lists the fields on which both re-reads agree.
+   * Compares a second full re-read with the corrections that were held back.
+   * @param observations records of the second re-read that were held back.
+   * @param differences differences between `observations` and the current mirror.
+   * @returns the records to repair. `corrects` lists the fields on which both re-reads agree.
    */
   confirm(observations: readonly RecordObservation[], differences: Differences): RecordObservation[] {
     const now = correctionsIn(differences)
@@ -63,7 +66,11 @@ export class PendingCorrections {
     return confirmed
   }
 
-  /** Drops a feed's remaining corrections. @param why the beginning of a sentence. @returns a finding for each unchanged row. */
+  /**
+   * Drops the corrections of a feed that are still held back.
+   * @param why beginning of the sentence in each finding.
+   * @returns a finding for each row that stays unchanged.
+   */
   discard(submissionId: string, feed: Feed, why: string): NewFinding[] {
     const left = [...this.#waiting[feed].values()].flat()
     this.#waiting[feed].clear()
@@ -105,7 +112,7 @@ function feedOfChanges([first]: readonly Change[]): Feed {
   return feedOf(first?.entity ?? '') ?? 'events'
 }
 
-/** Whether a column is `raw`, or exists only in the mirror. */
+/** True if a column is `raw`, or if the mirror sets the column. */
 function isOurs(table: string, column: string): boolean {
   const field = fieldOf(table, column)
   return field?.local === true || field?.kind === 'raw'

@@ -11,8 +11,9 @@ import type { NewFinding } from './finding.ts'
 const BATCH = 250
 
 /**
- * Stores a run's findings and progress. Each finding is stored in the transaction of its repair, progress in batches. A resumed run checks
- * a few submissions again, but repeats no finding. A resumed dry run deletes its findings and starts again.
+ * Stores the findings and the progress of a run. Each finding is stored in the transaction of its repair. Progress is
+ * stored in batches, so a resumed run checks a few submissions again. No finding is stored twice.
+ * A resumed dry run deletes its findings and starts again.
  */
 export class Recorder {
   readonly #db: Db
@@ -32,7 +33,7 @@ export class Recorder {
     this.#counts = { submissions_total, submissions_done, rows_compared, repaired, known, ...kinds }
   }
 
-  /** Opens a recorder that continues the run's counts and findings. */
+  /** @returns a recorder that continues the run's counts and findings. */
   static async open(db: Db, clock: Clock, claim: RunClaim): Promise<Recorder> {
     const recorder = new Recorder(db, clock, claim)
     if (claim.resumed && claim.run.options.dry_run === true) await deleteFindings(db, claim)
@@ -83,7 +84,10 @@ export class Recorder {
     }
   }
 
-  /** Records a checked submission. A dry run stores none, so that the next run has the same order. */
+  /**
+   * Records that a submission was checked. A dry run doesn't store this, so it
+   * doesn't change the order of the next run.
+   */
   async recordVisit(visit: Visited, compared: number): Promise<void> {
     if (this.#claim.run.options.dry_run !== true) this.#visited.push(visit)
     this.#counts.submissions_done += 1
@@ -103,7 +107,7 @@ export class Recorder {
     const visited = this.#visited
     this.#visited = []
     try {
-      // The counts must include every submission in `visited`.
+      // The counts are copied here, so that they include every submission in `visited`.
       await saveProgress(this.#db, this.#claim, { ...this.#counts }, visited)
     } catch (error) {
       this.#visited = [...visited, ...this.#visited]

@@ -24,12 +24,15 @@ export interface RepairContext {
   readonly dryRun: boolean
 }
 
-/** Repairs the differences of one submission and stores the findings in the same transaction. A dry run only stores findings. */
+/**
+ * Repairs the differences of one submission, and stores the findings in the same
+ * transaction. A dry run only stores the findings.
+ */
 export class Repairer {
   readonly #o: RepairContext
   readonly #place: SubmissionRef
   readonly #findings: FindingBuilder
-  /** Keeps the repaired rows of a dry run in memory. */
+  /** In a dry run, repaired rows are kept in memory. */
   readonly #dryRun: DryRun
   #isIncomplete = false
   #hasRepaired = false
@@ -41,25 +44,25 @@ export class Repairer {
     this.#dryRun = new DryRun(new MirrorReader(parts.db.read, place.account))
   }
 
-  /** Whether anything remains unrepaired or unchecked. */
+  /** True if a difference wasn't repaired or a part couldn't be checked. */
   get isIncomplete(): boolean {
     return this.#isIncomplete
   }
 
-  /** Whether anything was repaired; in a dry run, whether anything would be. */
+  /** True if something was repaired. In a dry run, true if something would be repaired. */
   get hasRepaired(): boolean {
     return this.#hasRepaired
   }
 
-  /** @returns what `observations` would change. */
+  /** @returns the changes that `observations` would make. Writes nothing. */
   compare(observations: readonly Observation[]): Promise<Differences> {
     return this.#dryRun.compare(observations, timeFromMs(this.#o.clock.now()))
   }
 
   /**
-   * Applies observations and stores the changes as findings.
-   * @param state the state read of the observations; null: a full re-read.
-   * @returns false if a later state read was applied already.
+   * Applies observations, and stores their changes as findings.
+   * @param state the state read that returned the observations; null: a full re-read.
+   * @returns false if a later state read was already applied.
    */
   async repair(observations: readonly Observation[], state: StateRead | null): Promise<boolean> {
     const { db, observer, clock, recorder, dryRun } = this.#o
@@ -86,12 +89,15 @@ export class Repairer {
     })
   }
 
-  /** @returns the differences caused by the service since the last read. The change log has no row of this transaction yet. */
+  /**
+   * @returns the differences that the service caused after the last read. Call this before
+   * the transaction writes to the change log.
+   */
   async #movedOf(q: Query, differences: Differences, isStateNewer: boolean | null): Promise<ReadonlySet<Change>> {
     const changes = this.#findings.mayHaveMoved(differences, isStateNewer)
     const logged = await loggedRows(q, this.#place, changes)
     const moved = changes.filter((change) => hasMoved(change, logged.get(`${change.entity} ${change.entity_id}`)))
-    // The change log has no `raw`. A difference in `raw` counts as moved if a column moved.
+    // The change log doesn't contain `raw`. If a column moved, differences in `raw` also count as moved.
     const hasNewRaw = isStateNewer === true && (moved.length > 0 || this.#findings.hasMoved)
     return new Set([...moved, ...(hasNewRaw ? differences.rawOnly : [])])
   }
@@ -100,13 +106,13 @@ export class Repairer {
     this.#findings.noteDamage(await this.compare(derivedObservations(this.#place, timeFromMs(this.#o.clock.now()), true)))
   }
 
-  /** Stores unrepaired findings. */
+  /** Stores findings of differences that aren't repaired. */
   async report(findings: readonly NewFinding[]): Promise<void> {
     if (findings.some(({ known }) => !known)) this.#isIncomplete = true
     await this.#o.recorder.recordInBatches(findings)
   }
 
-  /** Reports malformed items, and stores them in `sync_unreadable` except in a dry run. */
+  /** Reports malformed items. Also stores them in `sync_unreadable`, except in a dry run. */
   async reportUnreadable(read: ReadKind, raws: readonly string[]): Promise<void> {
     if (raws.length === 0) return
     const { account, submissionId } = this.#place
@@ -114,7 +120,7 @@ export class Repairer {
     const items = raws.map((raw): Unreadable => ({ account, submission_id: submissionId, read, raw }))
     const kept = dryRun ? '' : `; stored in sync_unreadable`
     const detail = `${items.length} malformed ${items.length === 1 ? 'item' : 'items'} could not be compared${kept}`
-    // The spec doesn't define the sessions read, so its failure doesn't affect the result.
+    // The specification doesn't define the sessions read, so malformed items in it don't affect the result.
     const isSpecified = read !== 'sessions'
     if (isSpecified) this.#isIncomplete = true
     await db.write('reconcile-findings', async (tx) => {
@@ -124,7 +130,9 @@ export class Repairer {
   }
 }
 
-/** Whether a state is newer than the stored one; false if its id is missing, null for other observations. */
+/**
+ * True if a state is newer than the stored state. False if a read by id returned no row. Null for other observations.
+ */
 async function isNewer(q: Query, [observation]: readonly Observation[]): Promise<boolean | null> {
   if (observation?.kind !== 'state') return null
   if (isIdRead(observation.read) && observation.view.lists.every(({ rows }) => rows.length === 0)) return false

@@ -14,7 +14,7 @@ export interface FailedRead {
   readonly failure: Failure
 }
 
-/** Reads the state of one submission, including reads by id. */
+/** Reads the state of one submission, including objects that have their own id. */
 export class StateReads {
   readonly #o: IdStateContext
   readonly #place: SubmissionRef
@@ -27,7 +27,7 @@ export class StateReads {
     this.#signal = signal
   }
 
-  /** The latest answers. */
+  /** The newest answer of each read. */
   get all(): StateObservation[] {
     return [...this.#states.values()]
   }
@@ -37,7 +37,7 @@ export class StateReads {
     return this.all.reduce((sum, { view }) => view.lists.reduce((rows, list) => rows + list.rows.length, sum + 1), 0)
   }
 
-  /** Reads everything. A failed read doesn't stop the others. */
+  /** Runs all state reads, even if some fail. @returns the failed reads. */
   async readAll(): Promise<FailedRead[]> {
     const failures: FailedRead[] = []
     const note = (read: StateObservation['read'], state: Attempt<StateObservation>) => {
@@ -46,13 +46,13 @@ export class StateReads {
     }
     const off: ReadonlySet<ReadKind> = await readsOffNow(this.#o.db.read, this.#place.account)
     for (const read of stateReads) if (!off.has(read)) note(read, await this.#read(read, 0))
-    // A 404 of a read by id counts only if the submission itself can be read.
+    // If the submission itself can't be read, a 404 of a read by id means nothing, so these reads are skipped.
     if (!this.#states.has('requirements')) return failures
     const queue = await idsToCheck(this.#o, this.#place)
     const asked = new Set<string>()
     const add = (state: StateObservation) => queue.push(...idsNamedBy(state))
     for (const state of this.all) add(state)
-    // An answer may contain further ids: a bind request its policy, a policy its insured.
+    // An answer may contain further ids: a bind request names its policy, and a policy names its insured.
     for (let one = queue.shift(); one !== undefined && asked.size < MAX_IDS; one = queue.shift()) {
       const key = `${one.read} ${one.id}`
       if (asked.has(key) || off.has(one.read)) continue
@@ -95,7 +95,7 @@ export class StateReads {
   }
 }
 
-/** Whether the service doesn't offer this read. A 401 concerns the token, so it doesn't count. */
+/** True if the service doesn't offer this read. A 401 doesn't count, because it concerns the token. */
 function isDeclined(read: ReadKind, failure: Failure): boolean {
   return (isDetail(read) && failure.class === 'gone') || (read !== 'requirements' && failure.isForbidden === true)
 }

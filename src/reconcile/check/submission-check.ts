@@ -27,40 +27,41 @@ import { PendingCorrections } from './pending-corrections.ts'
 import { type RepairContext, Repairer } from './repairer.ts'
 import { type FailedRead, StateReads } from './state-reads.ts'
 
-/** Shared by all checks of one run. */
+/** Parts that all checks of one run share. */
 export interface CheckContext extends RepairContext, IdStateContext {
   readonly account: string
   readonly runId: string
   readonly comparer: Comparer
-  /** Limits concurrent reads. */
+  /** Limits the number of concurrent reads. */
   readonly slots: PQueue
   readonly withState: boolean
 }
 
 export interface CheckResult {
-  /** Whether the mirror now equals the service. False if state was excluded. */
+  /** True if the mirror now equals the service. False if the run doesn't check state. */
   readonly isReconciled: boolean
-  /** Parts that the requirements view lacked, so that the check couldn't confirm them. */
+  /** Parts that were missing from the requirements view. The check couldn't confirm them. */
   readonly unconfirmed: readonly ViewPart[]
   readonly compared: number
-  /** Why every read failed; null if a read succeeded. */
+  /** Why all reads failed; null if any read succeeded. */
   readonly failure: Failure | null
 }
 
 type Records = readonly (EventObservation | MessageObservation)[]
 
 const MAX_STATE_READS = 3
-/** Records marked as gone per transaction. */
+/** Records that one transaction marks as gone. */
 const MARK_BATCH = 100
 
 /**
  * Checks one submission:
  * 1. Reads its state, then both feeds from the beginning.
- * 2. Compares the answers with the mirror. Writes nothing if they agree.
- * 3. Repairs state, then records, because the rail is the authority for lanes. Before a repair, reads differing state a second time, with a
- * read number.
- * 4. Reads a feed a second time before changing or clearing a stored value, or marking a record as gone. Both full re-reads must agree.
- * A dry run takes the same steps and only reports.
+ * 2. Compares the answers with the mirror. If they agree, nothing is written.
+ * 3. Repairs state first, then records, because the rail decides the current state of lanes. State that differs is read
+ *    a second time, with a read number, before its repair.
+ * 4. Reads a feed a second time before a stored value is changed or cleared, or a record is marked
+ *    as gone. Both full re-reads must agree.
+ * A dry run takes the same steps, but only reports.
  */
 export class SubmissionCheck {
   readonly #o: CheckContext
@@ -70,7 +71,10 @@ export class SubmissionCheck {
   readonly #signal: AbortSignal
   #compared = 0
   readonly #states: StateReads
-  /** Whether the states were compared before the first page of a long feed. All states are compared again after the last page. */
+  /**
+   * True if the states were already compared, before the first page of a long feed. After the
+   * last page, all states are compared again.
+   */
   #statesCompared = false
   readonly #pending = new PendingCorrections()
   readonly #secondReads = new Map<Feed, FullRead>()
@@ -85,7 +89,7 @@ export class SubmissionCheck {
     this.#states = new StateReads(parts, this.#place, signal)
   }
 
-  /** @throws database errors; AuthRefusedError; the reason of the signal when it aborts. */
+  /** @throws database errors; AuthRefusedError; the abort reason of the signal. */
   async run(): Promise<CheckResult> {
     const { db, account, clock, dryRun } = this.#o
     if (parseUuid(this.#place.submissionId) !== this.#place.submissionId) return await this.#reportMisnamed()
@@ -156,7 +160,7 @@ export class SubmissionCheck {
   async #repairDifferences(comparison: Comparison, records: Records): Promise<void> {
     const stateDiffers = differs(comparison.state)
     if (stateDiffers) await this.#o.slots.add(() => this.#repairStates())
-    // Compares again, because repaired lanes may resolve differences of records.
+    // Compares the records again, because repaired lanes may have removed differences.
     await this.#repairRecords(records, stateDiffers && records.length > 0 ? await this.#repairer.compare(records) : comparison.records)
     await this.#confirmPending()
   }
@@ -199,8 +203,8 @@ export class SubmissionCheck {
   }
 
   /**
-   * Reads the state a second time, in case the service changed, and repairs remaining differences. Retries if a later read was applied
-   * first.
+   * Reads a state a second time, because the service may have changed it, and repairs the remaining differences.
+   * Repeats this if a later read was applied first.
    */
   async #repairState(state: StateObservation): Promise<void> {
     const { read } = state
@@ -246,7 +250,10 @@ export class SubmissionCheck {
     if (differs(await this.#repairer.compare(observations))) await this.#repairer.repair(observations, null)
   }
 
-  /** Reports an id that isn't a lower-case UUID. The service would answer for a different submission. */
+  /**
+   * Reports a submission id that isn't a lower-case UUID. The service isn't asked, because
+   * it would answer for a different submission.
+   */
   async #reportMisnamed(): Promise<CheckResult> {
     const { db, account, runId } = this.#o
     const { submissionId } = this.#place
@@ -311,7 +318,7 @@ async function findUnconfirmed(
   return found
 }
 
-/** Whether a view can confirm the row. Lanes known only from events never appear in a rail. */
+/** True if a requirements view can confirm this row. A lane known only from events never appears in a rail. */
 function isConfirmable(table: string, row: Row): boolean {
   return !hasValue(row['gone_at']) && (table !== lanes.table || isOfRail(row as LaneRow))
 }

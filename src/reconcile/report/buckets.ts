@@ -4,10 +4,10 @@ import { type BucketUnit, bucketUnits, type FirstSeen } from './report-data.ts'
 
 const SECOND = 1_000
 const DAY = 86_400 * SECOND
-/** 1970-01-05 was a Monday. */
+/** Monday, 1970-01-05, in milliseconds since the epoch. */
 const FIRST_MONDAY = 4 * DAY
 const lengths = { second: SECOND, minute: 60 * SECOND, hour: 3_600 * SECOND, day: DAY, week: 7 * DAY, month: 28 * DAY } as const
-/** Maximum number of columns for a readable chart, by unit. */
+/** Largest number of columns in a readable chart, for each unit. */
 const MAX_BUCKETS = { second: 90, minute: 90, hour: 96, day: 92, week: 104, month: Number.POSITIVE_INFINITY } as const
 
 function unitFor(first: TimeText, last: TimeText): BucketUnit {
@@ -15,7 +15,7 @@ function unitFor(first: TimeText, last: TimeText): BucketUnit {
   return bucketUnits.find((unit) => span / lengths[unit] < MAX_BUCKETS[unit]) ?? 'month'
 }
 
-/** Groups counts into consecutive columns, with totals. */
+/** Groups counts into consecutive columns of a chart, and adds up the totals. */
 export function firstSeenOf(counts: readonly SeenCount[]): FirstSeen {
   const times = counts.map(({ at }) => at).sort()
   const [first, last] = [times[0], times.at(-1)]
@@ -40,7 +40,7 @@ export function firstSeenOf(counts: readonly SeenCount[]): FirstSeen {
 
 const viaOrder = ['webhook', 'poll', 'backfill', 'reconcile']
 
-/** @returns the position in display order. Unknown values come last. */
+/** @returns the position in display order. An unknown value comes last. */
 export function viaRank(via: string): number {
   const index = viaOrder.indexOf(via)
   return index < 0 ? viaOrder.length : index

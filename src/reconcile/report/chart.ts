@@ -9,12 +9,14 @@ const LEFT = 46
 const BOTTOM = 26
 const TOP = 8
 const LABELS = 7
-/** Half a label's width. */
+/** Half the width of a label. */
 const LABEL_ROOM = 32
 const LINES = 4
 const GAP = 0.22
 
-/** A stacked column chart of first sightings, as inline SVG styled by `style.ts`. */
+/**
+ * @returns an inline SVG of a stacked column chart: how many records were first seen when. `style.ts` has its colors.
+ */
 export function chartMarkup({ buckets, unit, totals }: FirstSeen, title: string): Markup {
   const highest = Math.max(1, ...buckets.map(({ counts }) => sum(counts)))
   const step = stepFor(highest)
@@ -45,7 +47,7 @@ export function chartMarkup({ buckets, unit, totals }: FirstSeen, title: string)
   )}</g>${columns}${labels}</svg>`
 }
 
-/** The chart's legend, with record counts. */
+/** @returns the legend of the chart, with the number of records. */
 export function legendMarkup({ totals }: FirstSeen): Markup {
   const items = totals.map(
     ({ via, events, messages }) =>
@@ -58,7 +60,7 @@ function piece(via: string, x: number, y: number, width: number, height: number)
   return html`<rect class="w${viaRank(via)}" x="${x}" y="${y}" width="${round(width)}" height="${round(height)}"/>`
 }
 
-/** A centered label would be cut off at the right edge. */
+/** Right-aligns a label near the right edge, because a centered label would be cut off. */
 function anchorOf(x: number): string {
   return x > WIDTH - LABEL_ROOM ? 'end' : 'middle'
 }
@@ -68,7 +70,7 @@ function countsText(counts: Readonly<Record<string, number>>, totals: FirstSeen[
   return texts.length === 0 ? 'none' : texts.join(', ')
 }
 
-/** @returns a round distance between grid lines: 1, 2 or 5 times a power of ten. */
+/** @returns a round distance between grid lines: 1, 2, or 5 times a power of ten. */
 function stepFor(highest: number): number {
   const least = highest / LINES
   const power = 10 ** Math.floor(Math.log10(least))

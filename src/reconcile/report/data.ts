@@ -15,8 +15,8 @@ const LISTED = 200
 const MAX_FIELDS = 40
 
 /**
- * Reads the data of a run's report. Counts every event and message of the account, which is slow. A process that receives deliveries must
- * pass a report reader (`store/sqlite/report-reader.ts`).
+ * Reads the data of a run's report. The read is slow, because it counts every event and message of the account. A
+ * process that receives deliveries must pass a report reader (`store/sqlite/report-reader.ts`).
  * @param version the program's version.
  */
 export async function readReport(q: Query, run: RunRow, version: string): Promise<ReportData> {

@@ -1,7 +1,7 @@
 import type { FirstSeen } from './report-data.ts'
 import type { Tone, Verdict } from './verdict.ts'
 
-/** Prose, a number, or code to copy (an id, a command). */
+/** Prose, a number, or code to copy, such as an id or a command. */
 export type Cell = string | number | { readonly code: string }
 
 export interface Column {
@@ -28,7 +28,7 @@ export interface Section {
   readonly blocks: readonly Block[]
 }
 
-/** A figure at the top of the report. */
+/** A number at the top of the report, with a label. */
 export interface Tile {
   readonly value: string
   readonly label: string

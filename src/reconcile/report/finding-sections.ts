@@ -5,7 +5,7 @@ import type { Block, Cell, Divergence, Section } from './document.ts'
 import type { FindingGroup, ReportData, ReportFinding } from './report-data.ts'
 import { kindNames, moment, pluralize } from './words.ts'
 
-/** Sections about the comparison, new findings by kind, and known findings. */
+/** @returns the sections about what was compared, new findings by kind, and known findings. */
 export function findingSections(data: ReportData): Section[] {
   const newGroups = data.groups.filter((group) => !group.known)
   const knownGroups = data.groups.filter((group) => group.known)
@@ -100,7 +100,7 @@ function plainTable(kind: FindingKind, findings: readonly ReportFinding[]): Bloc
     finding.destination ?? '',
     ...(finding.repairedAt === null ? ['', finding.detail] : [moment(finding.repairedAt), '']),
   ])
-  // Omits empty columns.
+  // Columns without any value are omitted.
   const used = names.map((_, index) => rows.some((row) => row[index] !== ''))
   return {
     kind: 'table',

@@ -8,8 +8,8 @@ import type { Tone } from './verdict.ts'
 import { number } from './words.ts'
 
 /**
- * The report as one self-contained HTML file, for screens (light and dark) and A4 paper. Its Content-Security-Policy forbids scripts and
- * external content.
+ * @returns the report as one self-contained HTML file, for screens (light and dark) and A4 paper. Its
+ * Content-Security-Policy forbids scripts and external content.
  */
 export function renderHtml(data: ReportData): string {
   const document = documentOf(data)
@@ -20,7 +20,7 @@ ${document.sections.map(sectionMarkup)}
 ${end}`.text
 }
 
-/** The beginning and the end of a page. */
+/** @returns the HTML before and after the content of a page. */
 export function pageAround(title: string, footer: readonly string[]): readonly [start: Markup, end: Markup] {
   const start = html`<!doctype html>
 <html lang="en">
@@ -102,15 +102,15 @@ function cellMarkup(cell: Cell): Markup {
   return typeof cell === 'string' ? withCode(cell) : codeMarkup(cell.code)
 }
 
-/** Short names, such as tables, must not wrap; ids may. */
+/** Short names, such as table names, must not wrap. Longer texts, such as ids, may wrap. */
 function codeMarkup(text: string): Markup {
   return /^[a-z_]{1,24}$/.test(text) ? html`<code class="word">${text}</code>` : html`<code>${text}</code>`
 }
 
-/** Turns `code` in backticks into markup. */
+/** @returns markup in which text in backticks is shown as code. */
 export function withCode(text: string): Markup {
   const pieces = text.split('`')
-  // If the text contains an unpaired backtick, no backtick marks code.
+  // If the number of backticks is odd, all of them stay as text.
   if (pieces.length % 2 === 0) return html`${text}`
   return html`${pieces.map((piece, index) => (index % 2 === 1 ? codeMarkup(piece) : html`${piece}`))}`
 }

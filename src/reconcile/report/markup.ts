@@ -1,4 +1,4 @@
-/** Escaped HTML. */
+/** HTML in which all values are already escaped. */
 export class Markup {
   readonly text: string
 
@@ -9,7 +9,7 @@ export class Markup {
 
 type Piece = string | number | Markup | readonly Markup[]
 
-/** Escapes every value except Markup. */
+/** Builds HTML from a template. Escapes every value that isn't Markup. */
 export function html(strings: TemplateStringsArray, ...pieces: readonly Piece[]): Markup {
   const filled = pieces.map((piece) => {
     if (piece instanceof Markup) return piece.text

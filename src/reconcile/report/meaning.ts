@@ -4,13 +4,13 @@ import type { ReportData } from './report-data.ts'
 import { unreachedText } from './verdict.ts'
 import { kindNames, moment, number, pluralize } from './words.ts'
 
-/** What findings of one kind mean, and what to do. */
+/** What the findings of one kind mean, and what to do. */
 export interface Meaning {
   readonly term: string
   readonly text: string
 }
 
-/** @param n new findings. @param repaired how many of them were repaired. */
+/** @param n number of new findings. @param repaired number of these findings that were repaired. */
 type Explain = (n: number, run: ReconcileRunsTable, repaired: number) => string
 
 const explained: Readonly<Record<FindingKind, Explain>> = {
@@ -42,7 +42,7 @@ const explained: Readonly<Record<FindingKind, Explain>> = {
     (isDry(run) ? 'The next poll reads the changes.' : 'The run stored the changes.'),
 }
 
-/** Rows under an id that isn't a UUID are never marked. */
+/** Some rows may be unmarked, because rows under an id that isn't a UUID are never marked as gone. */
 function markedText(n: number, run: ReconcileRunsTable, repaired: number): string {
   if (isDry(run)) return 'Nothing was marked.'
   const rows = repaired === n ? 'The rows' : `${number(repaired)} of the rows`
@@ -59,7 +59,7 @@ function setText(n: number, run: ReconcileRunsTable, repaired: number): string {
   return `${rows} were corrected; ${before}.${others}`
 }
 
-/** Meanings of new findings by kind, then of known findings. */
+/** @returns the meaning of new findings by kind, then the meaning of known findings. */
 export function meaningsOf({ run, groups }: ReportData): Meaning[] {
   const meanings = findingKinds.flatMap((kind): Meaning[] => {
     const n = run[kind]
@@ -84,7 +84,7 @@ function nothingNew(run: ReconcileRunsTable): string {
   return `For every compared submission, the mirror has exactly the service's records, with the same content${except}.`
 }
 
-/** What no run can verify. Part of every report. */
+/** @returns what no run can check. Every report contains this list. */
 export function limitsOf({ run, mirror }: ReportData): string[] {
   const limits = [
     'The service documents no list of submissions. This report covers every submission known to the mirror; others may exist that no delivery, operator or probe ' +

@@ -23,7 +23,7 @@ const states: Readonly<Record<string, string>> = {
   stopped: 'stopped',
 }
 
-/** Details needed to find or repeat a run. */
+/** @returns the details that are needed to find or repeat a run. */
 export function runFacts(data: ReportData): Fact[] {
   const { run, mirror } = data
   return [

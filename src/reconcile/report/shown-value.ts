@@ -8,8 +8,9 @@ const MAX_VALUE = 160
 const withoutPersonal = personalDataFilter([])
 
 /**
- * A column's value for a report: JSON, cut to two lines. Personal values show only their length; `raw` is never shown.
- * @param value undefined: missing on that side.
+ * @returns a column's value for a report, as JSON of limited length. For personal values, only
+ * the length or type. `raw` is never shown.
+ * @param value undefined: the value is missing on this side.
  */
 export function shownValue(entity: string, field: string, value: Json | undefined): string {
   if (field === 'raw') return '(not shown)'
@@ -25,12 +26,14 @@ function masked(value: Json): string {
   return isObject(value) ? 'object (not shown)' : '(not shown)'
 }
 
-/** Foreign text in one line. Escapes control characters and characters that change the writing direction. */
+/**
+ * @returns foreign text as one line. Control characters, and characters that change the writing direction, are escaped.
+ */
 export function shownText(text: string, limit: number): string {
   const line = text
     .replace(/\s+/g, ' ')
     .trim()
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: escaping control characters is the purpose.
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern must match control characters.
     .replace(/[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff]/g, escaped)
     .toWellFormed()
   return line.length > limit ? `${line.slice(0, limit - 1).toWellFormed()}…` : line

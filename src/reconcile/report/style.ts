@@ -1,4 +1,7 @@
-/** The page's style. Chart colors suit readers with red-green color blindness. Print uses light colors on white. */
+/**
+ * CSS of the report page. Readers with red-green color blindness can distinguish the chart's
+ * colors. Print uses light colors on white.
+ */
 export const pageStyle = `
 :root {
   color-scheme: light dark;

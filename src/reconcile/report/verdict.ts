@@ -3,8 +3,11 @@ import type { ReportData } from './report-data.ts'
 import { number, pluralize } from './words.ts'
 
 /**
- * `good`: mirror and service agree. `repaired`: they agree after repairs. `left`: differences or work remain. `bad`: something is
- * unverified.
+ * Result of a run:
+ * - `good`: mirror and service agree
+ * - `repaired`: mirror and service agree after repairs
+ * - `left`: differences or other work remain
+ * - `bad`: a part couldn't be checked, or the run failed
  */
 export type Tone = 'good' | 'repaired' | 'left' | 'bad'
 
@@ -17,12 +20,15 @@ export interface Verdict {
 
 const VANISHED = 'The other submissions were removed, or no longer match the options of the run. '
 
-/** @returns the number of new findings, without rows that the service changed after their last read. */
+/** @returns the number of new findings, without records that the service changed after their last read (`moved`). */
 export function newFindings(run: ReconcileRunsTable): number {
   return findingKinds.reduce((total, kind) => total + run[kind], -run.moved)
 }
 
-/** The outcome of a run. States agreement only if the run ended, checked everything and left no difference. */
+/**
+ * @returns the result of a run. Says that mirror and service agree only if the run ended,
+ * checked everything, and left no difference.
+ */
 export function verdictOf({ run }: Pick<ReportData, 'run'>): Verdict {
   const ofAll = `${number(run.submissions_done)} of ${pluralize(run.submissions_total, 'submission')}`
   if (run.state === 'requested') {
@@ -99,7 +105,7 @@ export function unreachedText(n: number): string {
   return `${pluralize(n, 'change')} may not have reached a destination`
 }
 
-/** The run's note as a sentence and a space; empty without a note. */
+/** @returns the run's note as a sentence with a space at the end; empty without a note. */
 function noteOf({ note }: ReconcileRunsTable): string {
   return note === null ? '' : `${note.charAt(0).toUpperCase()}${note.slice(1).replace(/\.?$/, '.')} `
 }

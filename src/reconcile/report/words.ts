@@ -12,7 +12,7 @@ export const kindNames: Readonly<Record<FindingKind, string>> = {
   moved: 'Changed since the last read',
 }
 
-/** A label for `first_seen_via` or `tracked_via`. Unknown values stay as stored. */
+/** @returns a label for `first_seen_via` or `tracked_via`. An unknown value is returned unchanged. */
 export function viaName(via: string): string {
   const names: Readonly<Record<string, string>> = {
     webhook: 'by webhook',
@@ -34,22 +34,22 @@ export const unitNames: Readonly<Record<BucketUnit, string>> = {
   month: 'month',
 }
 
-/** `1,234`. */
+/** @returns a number with separators: `1,234`. */
 export function number(n: number): string {
   return n.toLocaleString('en-US')
 }
 
-/** `1 record`, `2,000 records`. */
+/** @returns a number with its noun: `1 record`, `2,000 records`. */
 export function pluralize(n: number, singular: string): string {
   return `${number(n)} ${singular}${n === 1 ? '' : 's'}`
 }
 
-/** A time to the second, such as `2026-01-31 08:00:00 UTC`. */
+/** @returns a time to the second: `2026-01-31 08:00:00 UTC`. */
 export function moment(time: TimeText): string {
   return `${time.slice(0, 10)} ${time.slice(11, 19)} UTC`
 }
 
-/** The time between two moments, such as `4.2 s`, `3 min 5 s` or `1 h 2 min`. */
+/** @returns the time between two times: `4.2 s`, `3 min 5 s`, or `1 h 2 min`. */
 export function duration(from: TimeText, to: TimeText): string {
   const ms = Math.max(0, msFromTime(to) - msFromTime(from))
   if (ms < 60_000) return `${(ms / 1000).toFixed(1)} s`

@@ -8,7 +8,7 @@ import { finding, type NewFinding } from '../check/finding.ts'
 import type { Recorder } from '../check/recorder.ts'
 
 const PAGE = 10_000
-/** Limit of gaps with a separate finding; one more finding counts the rest. */
+/** Most gaps that get their own finding. One more finding contains the number of gaps that aren't listed. */
 const MAX_LISTED = 100
 
 export interface LogContext {
@@ -20,8 +20,10 @@ export interface LogContext {
 }
 
 /**
- * Repairs `first_seq` and `last_seq` in `mirror_info`, and reports missing numbers of `changes`, which mean deleted rows. All accounts
- * share the log, so a gap is new only in the first run that finds it. Runs of chosen submissions skip the log.
+ * Repairs `first_seq` and `last_seq` in `mirror_info`, and reports missing numbers in `changes`. A
+ * missing number means that a row was deleted.
+ * All accounts share the change log, so a gap is new only in the first run that finds it.
+ * Runs of chosen submissions skip this check.
  */
 export async function reportLost(scope: LogContext, signal: AbortSignal): Promise<void> {
   const { db, database, options } = scope
@@ -70,7 +72,7 @@ async function readWholeLog(q: Query, { runId, recorder }: LogContext, wrongEnds
   await recorder.recordInBatches([finding({ kind: 'lost', entity: 'changes', known: await isGapReported(q, null, runId), detail })])
 }
 
-/** Removes numbers that retention has deleted since. */
+/** Removes numbers below `firstSeq`, because retention deleted these rows. */
 function withoutExpired(gaps: readonly LogGap[], firstSeq: number): LogGap[] {
   return gaps.filter(({ last }) => last >= firstSeq).map(({ first, last }) => ({ first: Math.max(first, firstSeq), last }))
 }

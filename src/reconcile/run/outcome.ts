@@ -1,13 +1,14 @@
 import type { RunEnd } from '../../store/reconcile/claims.ts'
 import type { RunCounts } from '../../store/reconcile/runs.ts'
 
-/** Exit codes of a run. */
+/** Exit codes of a run. `left`: findings remain. */
 export const runExit = { clean: 0, unchecked: 1, left: 3, notDone: 4 } as const
 
 export type RunStop = { readonly state: 'done' | 'budget' | 'failed' | 'stopped'; readonly note: string | null }
 
 /**
- * State, note and exit code of a run. If several codes apply: unchecked (1), then not done (4), then left (3). Known findings don't count.
+ * @returns the state, note, and exit code of a run. If several codes apply: first `unchecked` (1), then `notDone` (4),
+ * then `left` (3). Known findings don't count.
  */
 export function runEnd(stop: RunStop, counts: RunCounts): RunEnd {
   const { missing, different, absent, unreadable, undelivered, lost, repaired } = counts
@@ -17,7 +18,7 @@ export function runEnd(stop: RunStop, counts: RunCounts): RunEnd {
   return { ...stop, exitCode: left > 0 ? runExit.left : runExit.clean }
 }
 
-/** The worst exit code: 1, 4, 3, then 0. */
+/** @returns the worst exit code. From worst to best: 1, 4, 3, 0. */
 export function worstExit(codes: readonly number[]): number {
   return [runExit.unchecked, runExit.notDone, runExit.left].find((code) => codes.includes(code)) ?? runExit.clean
 }

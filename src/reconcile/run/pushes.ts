@@ -14,7 +14,9 @@ import { finding, type NewFinding } from '../check/finding.ts'
 import type { Recorder } from '../check/recorder.ts'
 
 const PAGE = 500
-/** Most findings listed for one destination and state. One more finding holds the count of the rest. */
+/**
+ * Most findings for one destination and one state. One more finding contains the number of changes that aren't listed.
+ */
 const MAX_LISTED = 1_000
 const STATES: readonly UndeliveredState[] = ['dead', 'unknown', 'ready']
 
@@ -27,7 +29,9 @@ export interface PushContext {
   readonly recorder: Recorder
 }
 
-/** Reports an account's changes that may not have reached a destination, and reopens lost streams. */
+/**
+ * Reports changes of an account that may not have reached a destination. Also reopens streams whose row was deleted.
+ */
 export async function reportUndelivered(scope: PushContext, signal: AbortSignal): Promise<void> {
   const { db, account, options, recorder } = scope
   for (const { destination, state, behind } of await pushDestinations(db.read, account, scope.destinations)) {
@@ -73,7 +77,7 @@ function findingOf(row: Undelivered, destination: string, kind: UndeliveredState
   const { submission_id: submissionId, entity, entity_id: entityId, seq, reported } = row
   const change = `${entity}.${row.operation}`
   const attempts = row.attempts === 1 ? '1 attempt' : `${row.attempts} attempts`
-  // Omits the destination's answer, because everyone can see findings. The outbox contains it.
+  // Omits the destination's answer, because all users can see findings. The outbox contains the answer.
   const because = row.error === null ? '' : `: ${withoutAnswer(row.error, row.status)}`
   const detail = {
     dead: `${change} was dead-lettered for ${destination} after ${attempts}${because}`,

@@ -28,8 +28,10 @@ export async function countSubmissions(q: Query, run: RunRow, signal: AbortSigna
 }
 
 /**
- * Yields the submissions that a run must still check: first unchecked ones, then those with the oldest check or reconciliation. So the next
- * run continues where a budget ended, and failing submissions don't use up every budget.
+ * Yields the submissions that a run must still check. Submissions that were never checked come first. The others follow
+ * in order of their last check or reconciliation, oldest first.
+ * If a budget ends early, the next run therefore continues with the remaining submissions. Submissions that
+ * fail every time don't use up every budget.
  */
 export async function* submissionsOf(q: Query, run: RunRow, signal: AbortSignal): AsyncGenerator<Candidate> {
   const { account, options, run_id } = run
@@ -40,7 +42,8 @@ export async function* submissionsOf(q: Query, run: RunRow, signal: AbortSignal)
     return
   }
   const deferred = new DeferredSubmissions(async (id) => (await candidatesOf(q, account, options, [id])).filter(isOpen))
-  // This run may add later times. Compares only database times, because this process's clock may differ.
+  // The list ends at the newest time before this run, because this run adds later times. The time comes from the
+  // database, because this process's clock may differ.
   const newest = await newestReconciled(q, account)
   for await (const page of byId(q, run, signal)) {
     for (const one of page)
@@ -76,14 +79,14 @@ async function* byId(q: Query, run: RunRow, signal: AbortSignal): AsyncGenerator
     const last = page.at(-1)
     if (last === undefined || page.length < PAGE) return
     after = last.submissionId
-    // SQLite reads block the process, so let deliveries and HTTP requests run between them.
+    // On SQLite, reads block the process. This lets deliveries and HTTP requests run between reads.
     await turn()
   }
 }
 
 /**
- * Whether a resumed run already checked the submission without reconciling it.
- * @param otherSince start of another run; later checks may belong to that run.
+ * True if a resumed run already checked the submission without reconciling it.
+ * @param otherSince start of another run. Checks after this time may belong to the other run.
  */
 function wasVisited({ submissions_done, started_at }: RunRow, { visitedAt }: Candidate, otherSince: TimeText | null): boolean {
   if (submissions_done === 0 || started_at === null || visitedAt === null || visitedAt < started_at) return false
@@ -95,7 +98,7 @@ function* idPages(ids: readonly string[]): Generator<string[]> {
   for (let from = 0; from < distinct.length; from += PAGE) yield distinct.slice(from, from + PAGE)
 }
 
-/** Memory limit. Beyond it, the submission with the oldest check is checked early. */
+/** Limit for memory. Above it, the submission with the oldest check is checked early. */
 const MAX_DEFERRED = 20_000
 
 interface Deferred {
@@ -104,19 +107,20 @@ interface Deferred {
 }
 
 /**
- * Submissions whose last check didn't reconcile them, by the time of that check. Each is checked with submissions reconciled at about that
- * time. So a permanently failing submission doesn't come first in every run.
+ * Submissions that weren't reconciled by their last check, ordered by the time of that check. A deferred submission
+ * is checked together with submissions that were reconciled at about the same time. Otherwise a submission that
+ * always fails would come first in every run.
  */
 export class DeferredSubmissions {
   readonly #find: (submissionId: string) => Promise<readonly Candidate[]>
   readonly #deferred: Deferred[] = []
 
-  /** @param find loads a submission when it is due; empty if it needs no check. */
+  /** @param find loads a submission when it is due; returns an empty list if the submission needs no check. */
   constructor(find: (submissionId: string) => Promise<readonly Candidate[]>) {
     this.#find = find
   }
 
-  /** @param at time of the last check. @yields the submission displaced by the limit, if any. */
+  /** @param at time of the last check. @yields the submission with the oldest check, if the limit is exceeded. */
   async *add({ submissionId }: Candidate, at: TimeText): AsyncGenerator<Candidate> {
     let [low, high] = [0, this.#deferred.length]
     while (low < high) {
@@ -128,7 +132,7 @@ export class DeferredSubmissions {
     if (this.#deferred.length > MAX_DEFERRED) yield* await this.#next()
   }
 
-  /** @returns submissions last checked before `time`; null: all submissions. */
+  /** @returns submissions that were last checked before `time`; null: all submissions. */
   async *until(time: TimeText | null): AsyncGenerator<Candidate> {
     for (let first = this.#deferred[0]; first && (time === null || first.at < time); first = this.#deferred[0]) yield* await this.#next()
   }

@@ -23,32 +23,31 @@ import { reportUndelivered } from './pushes.ts'
 import { countSubmissions, submissionsOf } from './queue.ts'
 
 const SAVE_INTERVAL_MS = 1_000
-/** Some submissions are compared while others are read. */
+/** Workers for each concurrent read. Some workers compare submissions while others read. */
 const WORKERS_PER_READ = 2
-/** After this many consecutive failures, times the concurrency, the run ends. */
+/** The run ends after this many consecutive failures for each concurrent read. */
 const MAX_UNANSWERED_PER_READ = 3
 const OUTAGE_CLASSES: ReadonlySet<unknown> = new Set(['network', 'unavailable', 'auth'])
 
 export interface RunContext extends ServiceParts {
-  /** For long reads on another thread; null: long reads use `db`. */
+  /** Used to run long reads on another thread; null: long reads use `db`. */
   readonly database: DatabaseConfig | null
   readonly client: UpstreamClient
   readonly recordFields: RecordFields
-  /** Concurrent reads, unless the run's options override it. */
+  /** Number of concurrent reads. The run's options may override it. */
   readonly concurrency: number
   readonly budgetMs: number
   readonly destinations: readonly string[]
-  /** On abort, `stop` ends the run; `release` lets another process resume it. */
+  /** What happens on abort. `stop`: the run ends. `release`: another process can resume the run. */
   readonly onAbort: 'stop' | 'release'
-  /** Called every second and at the end. */
+  /** Called every second, and at the end of the run. */
   readonly onProgress?: (run: RunRow, counts: RunCounts) => void
 }
 
 /**
- * Carries out a run until it is done, its budget ends, or it fails.
+ * Carries out a run until it is done, its budget ends, or it fails. After a database error, the run is resumed later.
  * @returns the stored run.
- * @throws LeaseLostError if another process took over the run; database errors; the reason of `signal` when it aborts. After a database
- * error, the run is resumed later.
+ * @throws LeaseLostError if another process took over the run; database errors; the abort reason of `signal`.
  */
 export async function workRun(parts: RunContext, claim: RunClaim, signal: AbortSignal): Promise<RunRow> {
   const recorder = await Recorder.open(parts.db, parts.clock, claim)
@@ -59,9 +58,9 @@ class RunWork {
   readonly #o: RunContext
   readonly #claim: RunClaim
   readonly #recorder: Recorder
-  /** Why the run stops. When set, no further submission starts. */
+  /** Why the run stops. After this is set, no further submission starts. */
   #stop: RunStop | null = null
-  /** Cancels submissions in flight. */
+  /** Cancels the checks in flight. */
   readonly #abort = new AbortController()
   #unanswered = 0
   readonly #budget: TimeLimit
@@ -89,14 +88,16 @@ class RunWork {
   async #run(signal: AbortSignal): Promise<RunRow> {
     const ended = new AbortController()
     const saving = this.#saveRegularly(ended.signal)
-    // Awaited later; its errors abort the work.
+    // Errors of `saving` abort the work and are thrown when `saving` is awaited
+    // below. This prevents an unhandled rejection.
     saving.catch(() => undefined)
     try {
       await this.#work(AbortSignal.any([signal, this.#abort.signal]))
     } catch (error) {
       const stopped = this.#stop !== null && error === this.#abort.signal.reason
       if (!stopped && !signal.aborted) {
-        // Lets another process resume the run. If the release fails, the lease expires.
+        // Lets another process resume the run immediately. If the release fails, the
+        // run can be resumed after its lease expires.
         await releaseRun(this.#o.db, this.#claim).catch(() => undefined)
         throw error
       }
@@ -134,7 +135,7 @@ class RunWork {
     const { db, database, clock, client } = this.#o
     const { run } = this.#claim
     const { account, options } = run
-    // Sets the total first, so that a run that ends early reports it.
+    // Set first, so that a run that ends early also reports the total.
     if (run.submissions_total === 0) this.#recorder.setTotal(await countSubmissions(db.read, run, signal))
     const problem =
       (await inactiveReason(db, account)) ?? (await identityProblem(db, clock, client, account, options.dry_run ?? false, signal))
@@ -142,7 +143,7 @@ class RunWork {
       this.#stop = { state: 'failed', note: problem }
       return
     }
-    // Runs first, so that the end of the budget doesn't skip this report.
+    // Runs before the checks, so that this report isn't skipped if the budget ends.
     await reportLost({ db, database, runId: run.run_id, options, recorder: this.#recorder }, signal)
     const concurrency = options.concurrency ?? this.#o.concurrency
     const parts: CheckContext = {
@@ -274,8 +275,9 @@ async function inactiveReason(db: Db, account: string): Promise<string | null> {
 }
 
 /**
- * Checks that the credentials belong to the account's brokerage. Otherwise every submission would look gone.
- * @returns the problem; null: no problem.
+ * Checks that the credentials belong to the account's brokerage. With other
+ * credentials, every submission would look gone.
+ * @returns the problem; null if there is none.
  */
 async function identityProblem(
   db: Db,

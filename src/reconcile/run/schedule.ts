@@ -1,7 +1,7 @@
 import cron from 'node-cron'
 import { type TimeText, timeFromMs } from '../../model/time.ts'
 
-/** Five cron fields and an IANA time zone. */
+/** A cron expression with five fields, and an IANA time zone. */
 export interface CronSchedule {
   readonly cron: string
   readonly timeZone: string
@@ -10,19 +10,21 @@ export interface CronSchedule {
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 const DAY_MS = 24 * HOUR_MS
-/** More than any clock change. */
+/** Longer than any clock change. */
 const MAX_SET_BACK_MS = 3 * HOUR_MS
 /** Eight years, the longest time between two February 29ths. */
 const MAX_DAYS = 8 * 366
 
 /**
- * The last time at which a schedule was due. A repeated local time (clocks set back) counts once, at its first occurrence; a skipped time
- * counts at the moment of the skip. node-cron provides only the next time.
+ * @returns the last time at which a schedule was due. node-cron provides only the next time.
+ * If clocks are set back and a local time occurs twice, only its first occurrence counts. If clocks are set forward and
+ * a local time is skipped, the schedule is due at the moment of the clock change.
  * @throws Error if the schedule has no time within eight years.
  */
 export function lastSlot({ cron: expression, timeZone }: CronSchedule, nowMs: number): TimeText {
   const offset = offsetsOf(timeZone)
-  // The latest local time shown so far; clocks may just have been set back.
+  // The latest local time that clocks have shown so far. If clocks were just set back, this
+  // time is later than the current local time.
   const shown = nowMs + Math.max(offset(nowMs), offset(nowMs - MAX_SET_BACK_MS))
   for (const time of timesBefore(expression, shown)) {
     const at = firstShown(time, offset)
@@ -45,7 +47,7 @@ function offsetsOf(timeZone: string): Offset {
   }
 }
 
-/** Local times of a schedule up to `latest`, latest first, encoded as UTC. */
+/** Yields the local times of a schedule up to `latest`, latest first. The times are encoded as if they were UTC. */
 function* timesBefore(expression: string, latest: number): Generator<number> {
   const { minute, hour, dayOfMonth: days, month: months, dayOfWeek: weekdays } = cron.parse(expression)
   const [minutes, hours] = [minute, hour].map((values) => values.toSorted((a, b) => b - a)) as [number[], number[]]
@@ -54,7 +56,7 @@ function* timesBefore(expression: string, latest: number): Generator<number> {
   for (let day = today; day > today - MAX_DAYS * DAY_MS; day -= DAY_MS) {
     const date = new Date(day)
     const [named, namedOfWeek] = [days.includes(date.getUTCDate()), weekdays.includes(date.getUTCDay())]
-    // If both day fields are restricted, cron matches either.
+    // If both day fields are restricted, cron requires only one of them to match.
     const either = ofMonth !== '*' && ofWeek !== '*'
     if (!months.includes(date.getUTCMonth() + 1) || !(either ? named || namedOfWeek : named && namedOfWeek)) continue
     for (const hour of hours) {
@@ -66,14 +68,14 @@ function* timesBefore(expression: string, latest: number): Generator<number> {
   }
 }
 
-/** @returns when clocks first show `time` or later. */
+/** @returns the moment at which clocks first show `time` or a later time. */
 function firstShown(time: number, offset: Offset): number {
-  // Offsets are below one day.
+  // Offsets from UTC are shorter than one day.
   const before = offset(time - DAY_MS)
   const after = offset(time + DAY_MS)
   if (offset(time - before) === before) return time - before
   if (offset(time - after) === after) return time - after
-  // `time` is skipped: find when the offset changes.
+  // Clocks skip `time`. This searches for the moment at which the offset changes.
   let [from, to] = [time - after, time - before]
   while (to - from > 1) {
     const middle = Math.floor((from + to) / 2)

@@ -19,13 +19,13 @@ export interface ReconcilerOptions extends ServiceParts {
   readonly concurrency: number
   readonly budgetMs: number
   readonly destinations: readonly string[]
-  /** null: no nightly run. */
+  /** Null: no scheduled runs. */
   readonly schedule: CronSchedule | null
 }
 
 /**
- * Carries out scheduled and requested reconcile runs, and resumes runs of dead processes. One process claims each run. Each account has one
- * run at a time; accounts run in parallel.
+ * Carries out scheduled and requested reconcile runs, and resumes runs of processes that ended. Each run is claimed by
+ * one process. Each account has one run at a time. Runs of different accounts are concurrent.
  */
 export class Reconciler implements Service {
   readonly name = 'reconcile'
@@ -58,7 +58,7 @@ export class Reconciler implements Service {
     }
   }
 
-  /** Stores due runs, and starts waiting runs. */
+  /** Stores the runs that are due by the schedule, and starts waiting runs. */
   async startDueRuns(signal: AbortSignal): Promise<void> {
     await this.#requestDueRuns()
     for (const [account, client] of this.#o.clients) if (!this.#running.has(account)) await this.#start(account, client, signal)
@@ -93,7 +93,7 @@ export class Reconciler implements Service {
     const work = workRun({ ...this.#o, client, budgetMs, onAbort: 'release' }, claim, signal).then(
       () => true,
       (error: unknown) => {
-        // The run keeps its progress and is resumed later, not immediately, because the error may recur.
+        // The run keeps its progress. It is resumed later and not immediately, because the error may recur.
         if (!signal.aborted)
           log.error(
             { account, run: run.run_id, err: error },

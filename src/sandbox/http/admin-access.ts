@@ -33,7 +33,10 @@ const userBody = z.strictObject({
 })
 const sessionBody = z.strictObject({ account, email: z.string() })
 
-/** Routes for keys, users and portal sessions. With an `Authorization` header, only a portal session may use them. */
+/**
+ * Adds the routes for keys, users, and portal sessions. A request with an `Authorization` header must use a portal
+ * session's token.
+ */
 export function registerAccess(on: AdminRoutes): void {
   on('GET', '/keys', (running, request) => {
     const of = managed(running, request, z.object({ account }).parse(request.query).account)

@@ -13,7 +13,7 @@ const listQuery = z.object({
 const idParams = z.object({ id: z.string() })
 const clockBody = z.strictObject({ advance_s: z.number().min(0).max(315_360_000) })
 
-/** Routes that list, lose and resend deliveries, and advance the clock. */
+/** Adds the routes that list, lose, and resend deliveries, and advance the clock. */
 export function registerDeliveries(on: AdminRoutes): void {
   on('GET', '/deliveries', (running, request) => {
     const { account, submission, limit } = listQuery.parse(request.query)

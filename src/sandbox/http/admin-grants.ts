@@ -15,7 +15,7 @@ const approveBody = z.strictObject({
 const authorizeQuery = z.object({ account: z.string().optional(), email: z.string(), deny: z.string().optional() })
 const controlsBody = z.strictObject({ account: z.string(), scopes: z.array(z.enum(scopes)) })
 
-/** Routes that decide on grants, as a broker in the portal does. */
+/** Adds the routes that approve or deny grants, as a broker does in the portal. */
 export function registerGrants(on: AdminRoutes): void {
   on('POST', '/approve', (running, request) => {
     const body = approveBody.parse(request.body)

@@ -13,7 +13,10 @@ const quoteBody = z.strictObject({
 })
 const bindBody = z.strictObject({ bind_request_id: z.uuid(), to: z.enum(bindStatuses) })
 
-/** Actions of carriers: a quote on a lane, and status changes of a bind request that the spec doesn't define. */
+/**
+ * Adds the routes for a carrier's actions: a quote on a lane, and status changes of a bind request. The specification
+ * doesn't define these changes.
+ */
 export function registerLifeAdmin(on: AdminRoutes, parts: BuiltParts): void {
   on('POST', '/quotes', (_running, request) => {
     const body = quoteBody.parse(request.body)

@@ -5,7 +5,7 @@ import type { Sandbox } from '../service/sandbox.ts'
 import type { Unshown } from '../service/unshown.ts'
 import { type Answer, errorAnswer, refusalAnswer, send } from './answers.ts'
 
-/** Returned by `act` to set more than the body. */
+/** `act` returns this to set the status and headers as well as the body. */
 export class WholeAnswer {
   readonly answer: Answer
 
@@ -14,14 +14,16 @@ export class WholeAnswer {
   }
 }
 
-/** Adds a route. `act` returns the body. A RangeError or a ZodError becomes 400. */
+/**
+ * Adds a route. `act` returns the body of the answer. If `act` throws a RangeError or a ZodError, the answer is 400.
+ */
 export type AdminRoutes = (
   method: 'GET' | 'POST' | 'DELETE',
   url: string,
   act: (sandbox: Sandbox, request: FastifyRequest) => unknown,
 ) => void
 
-/** @param sandbox undefined during startup, when all routes answer 503. */
+/** @param sandbox returns undefined during startup. All routes then answer 503. */
 export function adminRoutes(app: FastifyInstance, sandbox: () => Sandbox | undefined, unshown: Unshown): AdminRoutes {
   return (method, url, act) => {
     app.route({ method, url, handler: (request, reply) => answer(reply, sandbox(), unshown, (running) => act(running, request)) })

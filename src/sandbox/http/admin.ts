@@ -26,8 +26,8 @@ const deliverBody = z.strictObject({
 const accountQuery = z.object({ account: z.string().optional(), submission: z.string().optional() })
 
 /**
- * Routes that control a sandbox. The service doesn't have these routes. Bodies are JSON with any content type. An invalid body or query, or
- * an unknown account or submission, gets 400 with `detail`.
+ * Adds the routes that control a sandbox. The service doesn't have these routes. Bodies are JSON, with any content
+ * type. An invalid body or query, or an unknown account or submission, gets 400 with `detail`.
  */
 export function registerAdmin(app: FastifyInstance, on: AdminRoutes): void {
   app.removeAllContentTypeParsers()
@@ -75,7 +75,7 @@ export function registerAdmin(app: FastifyInstance, on: AdminRoutes): void {
   })
 }
 
-/** @returns undefined for text that isn't JSON, which no schema accepts. */
+/** @returns undefined for text that isn't JSON. No schema accepts undefined. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)

@@ -5,31 +5,31 @@ import type { Fault, FaultContext, FaultInjector } from '../service/faults.ts'
 import { Refusal } from '../service/refusal.ts'
 import type { Unshown } from '../service/unshown.ts'
 
-/** An answer, before faults change it. */
+/** An answer, before a fault changes it. */
 export interface Answer {
   readonly status: number
-  /** Bytes are sent unchanged, other values as JSON. */
+  /** Bytes are sent unchanged. Other values are sent as JSON. */
   readonly body: unknown
-  /** Default: JSON. */
+  /** Media type. Default: `application/json`. */
   readonly contentType?: string
   readonly headers?: Readonly<Record<string, string>>
-  /** Condition of an error. */
+  /** Name of the error in `conditions.ts`; undefined for a success. */
   readonly condition?: ConditionName
 }
 
 declare module 'fastify' {
   interface FastifyReply {
-    /** Condition of an error; undefined for a success or a fault. */
+    /** Name of the error in `conditions.ts`; undefined for a success or a fault. */
     condition?: ConditionName
   }
 }
 
-/** @returns an error: an object with `detail`. */
+/** @returns an error answer. Its body is an object with `detail`. */
 export function errorAnswer(status: number, detail: unknown): Answer {
   return { status, body: { detail } }
 }
 
-/** @returns the error of a refusal, with the status of its condition. */
+/** @returns the error answer of a refusal. The refusal's condition decides the status. */
 export function refusalAnswer({ condition, detail, headers }: Refusal, unshown: Unshown): Answer {
   return { status: unshown.status(condition), body: { detail }, headers, condition }
 }
@@ -58,7 +58,7 @@ interface AnswerSources {
   readonly unshown: Unshown
 }
 
-/** Computes an answer. A Refusal becomes an error. */
+/** Computes an answer. If it throws a Refusal, the caller sends an error answer. */
 export type Compute = () => Answer | Promise<Answer>
 
 async function computed(compute: Compute, unshown: Unshown): Promise<Answer> {
@@ -70,7 +70,7 @@ async function computed(compute: Compute, unshown: Unshown): Promise<Answer> {
   }
 }
 
-/** Sends the answer of `compute`, changed by the first matching fault. */
+/** Sends the answer of `compute`. The first matching fault changes or replaces the answer. */
 export async function answer(reply: FastifyReply, context: FaultContext, sources: AnswerSources, compute: Compute): Promise<FastifyReply> {
   const nowMs = serviceTime(reply, context, sources)
   const fault = sources.faults.draw(answerFaults, context)
@@ -91,11 +91,14 @@ export async function answer(reply: FastifyReply, context: FaultContext, sources
   }
 }
 
-/** Sets a wrong `date` header for the fault `clock_skew`. @returns the service's time, ms since the epoch. */
+/**
+ * Applies the fault `clock_skew`, which sends a wrong `date` header.
+ * @returns the time that the service claims, in ms since the epoch.
+ */
 export function serviceTime(reply: FastifyReply, context: FaultContext, { faults, clock }: AnswerSources): number {
   const skew = faults.draw(['clock_skew'], context)
   const nowMs = clock.now() + (skew?.ms ?? 0)
-  // Sets the raw header, because a cut answer bypasses Fastify's headers.
+  // Sets the header on the raw response, because the fault `cut` bypasses Fastify's headers.
   if (skew) reply.raw.setHeader('date', new Date(nowMs).toUTCString())
   return nowMs
 }

@@ -26,7 +26,7 @@ import { page } from './pages.ts'
 
 type AddRead = (operation: Operation, path: string, answer: (caller: Caller, request: FastifyRequest) => Answer) => void
 
-/** The service's read operations. Unknown writes get 403 without their scope, else 404. */
+/** Adds the service's read operations. An unknown write gets 403 if the token lacks the write scope, else 404. */
 export function registerApi(app: FastifyInstance, parts: BuiltParts): void {
   const { options, unshown, world } = parts
   const handle = handler(parts)
@@ -39,7 +39,7 @@ export function registerApi(app: FastifyInstance, parts: BuiltParts): void {
   for (const path of options.lists ? listPaths : [])
     on('list', path, ({ account }) => listAnswer(path, [...world.submissions(account.name).values()]))
   registerLookups(on, parts)
-  // The search of markets is a read sent by POST.
+  // This search is sent by POST but is a read, so it needs only the read scope.
   app.post('/broker/appetite/search', (request, reply) =>
     handle('appetite', request, reply, (caller) => {
       const body = parseBody(appetiteSearchSchema, jsonOf(request))
@@ -77,7 +77,7 @@ function registerSubmissions(on: AddRead, parts: BuiltParts): void {
   view('outstanding', '/outstanding-requirements', outstandingView)
   view('workspace', '/application-workspace', workspaceView)
   view('sessions', '/api-quotes/sessions', sessionsView)
-  // The spec mentions these reads without paths or answers.
+  // The specification mentions these reads without showing their paths or answers.
   view('extra', '', submissionDetail)
   view('extra', '/markets', (submission) => ({
     submission_id: submission.id,
@@ -85,7 +85,10 @@ function registerSubmissions(on: AddRead, parts: BuiltParts): void {
   }))
 }
 
-/** The caller's identity, in one of two shapes discriminated by `kind`. `active_states` null: all states. */
+/**
+ * @returns the caller's identity. `kind` says whether it is a user or a machine credential. `active_states: null` means
+ * all states.
+ */
 function identity(caller: Caller, unshown: Unshown): Answer {
   const { account, credential, user } = caller
   if (!(credential ?? user)?.active) throw new Refusal('inactive_credential', 'This account or credential is no longer active')
@@ -144,7 +147,7 @@ function count({ account }: Caller, { clock, unshown, world }: BuiltParts): void
   countQuestion(world.recordsOf(account.name), unshown, clock.now())
 }
 
-/** Lists that the spec mentions without describing them. */
+/** Paths of lists that the specification mentions without describing them. */
 const listPaths = ['/broker/submissions', '/broker/insureds'] as const
 
 function listAnswer(path: (typeof listPaths)[number], submissions: readonly Submission[]): Answer {
@@ -181,7 +184,10 @@ function marketGroups(submission: Submission, linesOff: AccountRecords['linesOff
   }
 }
 
-/** Contains ids that no list shows, and a tax id. For a created submission, the tax id is from its request. */
+/**
+ * @returns the detail of a submission. Contains ids that no list shows, and a tax id. If the submission was created by
+ * a request, the tax id is from that request.
+ */
 function submissionDetail(submission: Submission): unknown {
   const { id, facts } = submission
   return {

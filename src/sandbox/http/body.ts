@@ -3,7 +3,10 @@ import type { ConditionName } from '../../client/openapi/conditions.ts'
 import { invalid } from '../service/refusal.ts'
 import type { UploadedFile } from '../service/uploads.ts'
 
-/** @throws Refusal if the body isn't JSON. */
+/**
+ * @returns the body as parsed JSON.
+ * @throws Refusal if the body isn't JSON.
+ */
 export function jsonOf({ body }: FastifyRequest): unknown {
   try {
     return JSON.parse(Buffer.isBuffer(body) ? body.toString() : '')
@@ -12,7 +15,10 @@ export function jsonOf({ body }: FastifyRequest): unknown {
   }
 }
 
-/** @returns the JSON of a request; without a body, an empty object. @throws Refusal if it isn't JSON. */
+/**
+ * @returns the body as parsed JSON; an empty object if there is no body.
+ * @throws Refusal if the body isn't JSON.
+ */
 export function optionalJsonOf(request: FastifyRequest): unknown {
   const { body } = request
   return Buffer.isBuffer(body) && body.length > 0 ? jsonOf(request) : {}
@@ -23,7 +29,10 @@ interface Form {
   readonly files: readonly UploadedFile[]
 }
 
-/** @throws Refusal if the body isn't a form. */
+/**
+ * @returns the fields and files of a form.
+ * @throws Refusal if the body isn't a form.
+ */
 export async function formOf({ body, headers }: FastifyRequest, condition?: ConditionName): Promise<Form> {
   if (body instanceof URLSearchParams) return { fields: Object.fromEntries(body), files: [] }
   const form = await new Response(Buffer.isBuffer(body) ? body : null, { headers: { 'content-type': headers['content-type'] ?? '' } })

@@ -17,7 +17,7 @@ type Handle = (
   compute: (caller: Caller) => Answer | Promise<Answer>,
 ) => Promise<FastifyReply>
 
-/** @returns the handler of all operations except authentication. */
+/** @returns the function that handles all operations except authentication. */
 export function handler(parts: BuiltParts): Handle {
   const { activity, authority, tokens, unshown } = parts
   return async (operation, request, reply, compute) => {
@@ -40,7 +40,10 @@ export function handler(parts: BuiltParts): Handle {
   }
 }
 
-/** Moves a conflict's fields from `detail` to the body, unless the spec shows them in `detail`. */
+/**
+ * Moves the fields of a 409 from `detail` to the body. `assumptions_unconfirmed` is unchanged, because the
+ * specification shows its fields in `detail`.
+ */
 async function besideDetail(compute: Compute, unshown: Unshown): Promise<Answer> {
   try {
     return await compute()
@@ -53,7 +56,10 @@ async function besideDetail(compute: Compute, unshown: Unshown): Promise<Answer>
   }
 }
 
-/** All path ids must be UUIDs. @returns the path's ids by name, in lower case. @throws Refusal for another id. */
+/**
+ * @returns the ids in the path by name, in lower case.
+ * @throws Refusal if an id isn't a UUID.
+ */
 export function pathIds(request: FastifyRequest): Readonly<Record<string, string>> {
   return Object.fromEntries(
     Object.entries(request.params as Readonly<Record<string, string>>).map(([name, text]) => {

@@ -33,7 +33,7 @@ const registration = z.object({
   redirect_uris: z.array(z.string().max(2_000)).min(1).max(20),
 })
 
-/** The authentication endpoints, all public. */
+/** Adds the authentication endpoints. They require no token. */
 export function registerOAuth(app: FastifyInstance, parts: BuiltParts, addresses: () => Addresses): void {
   const { activity, tokens, unshown } = parts
   const on = (
@@ -82,7 +82,7 @@ function authorize(query: URLSearchParams, { accounts, grants }: BuiltParts, { o
 function startDevice(form: URLSearchParams, { grants }: BuiltParts, { origin }: Addresses): Answer {
   requireFields(form, ['client_id'])
   const device = grants.devices.start(form.get('client_id') ?? '', scopesOf(form) ?? scopes)
-  // Brokers approve on the sandbox's page.
+  // Brokers approve a device on the sandbox's page.
   const verification_uri = `${origin}/`
   const body = {
     device_code: device.deviceCode,
@@ -175,7 +175,9 @@ function grant(grantType: (typeof grantTypes)[number], form: URLSearchParams, pa
   }
 }
 
-/** The key's scopes limit the scopes of its tokens. Default: all scopes of the key. */
+/**
+ * Exchanges a key for a token. Without a scope field, the token gets all scopes of the key. A token never gets more.
+ */
 function machineToken(form: URLSearchParams, parts: BuiltParts): Answer {
   const caller = parts.tokens.find(form.get('client_id') ?? '', form.get('client_secret') ?? '')
   if (!caller?.credential.active) throw new OAuthError('invalid_client', 'invalid_client')
@@ -183,11 +185,14 @@ function machineToken(form: URLSearchParams, parts: BuiltParts): Answer {
   const scopes = asked.filter((scope) => caller.scopes.includes(scope))
   const isCut = parts.unshown.word('scope_above_ceiling') === 'cut' && scopes.length > 0
   if (scopes.length < asked.length && !isCut) throw new OAuthError('invalid_scope', 'invalid_scope')
-  // Machine credentials get no refresh token; they exchange their credentials again.
+  // Machine credentials get no refresh token. They send their credentials again instead.
   return tokenAnswer({ accessToken: parts.tokens.mint({ ...caller, scopes }), scopes }, parts)
 }
 
-/** @returns the requested scopes; null: the form has no scope field. @throws OAuthError for unknown or empty scopes. */
+/**
+ * @returns the requested scopes; null if the form has no scope field.
+ * @throws OAuthError if a scope is unknown or the field is empty.
+ */
 function scopesOf(form: URLSearchParams): Scope[] | null {
   const text = form.get('scope')
   const scopes = text === null ? null : parseScopes(text)

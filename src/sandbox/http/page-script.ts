@@ -1,4 +1,4 @@
-/** The page's script, in plain DOM. Reads the overview every two seconds and after each action. */
+/** Script of the sandbox's page. Reads the overview every two seconds and after each action. */
 export const pageScript = `'use strict'
 const byId = (id) => document.getElementById(id)
 const shown = new Map()

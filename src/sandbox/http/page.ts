@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import { send } from './answers.ts'
 import { pageScript } from './page-script.ts'
 
-/** The page loads only from the sandbox, and runs no inline scripts. */
+/** Content security policy. The page loads only from the sandbox and runs no inline scripts. */
 const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
@@ -32,7 +32,7 @@ button { white-space: nowrap; }
 [hidden] { display: none; }
 `
 
-/** The script fills in the content. */
+/** The page without data. The script fills in the data. */
 const pageHtml = `<!doctype html>
 <html lang="en">
 <head>

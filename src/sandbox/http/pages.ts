@@ -8,7 +8,7 @@ import { type Answer, refusalAnswer } from './answers.ts'
 interface PageRequest {
   readonly account: string
   readonly submissionId: string
-  /** Unparsed query parameters. */
+  /** Query parameters as sent, not yet parsed. */
   readonly since: string | undefined
   readonly limit: string | undefined
 }
@@ -17,7 +17,10 @@ const shapes = { events: { list: 'events', maxLimit: 100 }, thread: { list: 'mes
 const DEFAULT_LIMIT = 50
 const MAX_EMPTY_PAGES = 3
 
-/** Answers one page of a feed: items after the cursor, oldest first. Clamps `limit`. `next_cursor` is null only at the end. */
+/**
+ * Answers one page of a feed: items after the cursor, oldest first. A `limit` outside its range is clamped.
+ * `next_cursor` is null only at the end of the feed.
+ */
 export function page<T extends Positioned>(
   name: keyof typeof shapes,
   feed: Feed<T>,

@@ -19,14 +19,14 @@ import { registerOAuth } from './oauth.ts'
 import { registerPage } from './page.ts'
 import { registerWrites } from './writes.ts'
 
-/** Reads with side effects: new codes, counted questions. */
+/** Paths of reads that change the state: authorization issues codes, and appetite questions are counted. */
 const CHANGING_READS = /\/authorize|\/broker\/appetite/
 const BODY_LIMIT_BYTES = 8 * 1024 * 1024
 
 /**
- * Starts the emulator, on loopback by default: the API below `/api/v1`, signed deliveries, generated data, and control routes below
- * `/_sandbox`.
- * @throws z.ZodError for an invalid fault; errors of listening, such as a port in use.
+ * Starts the emulator, by default on loopback only. Serves the API below `/api/v1`, control routes below `/_sandbox`,
+ * and a page. Generates data and sends signed deliveries.
+ * @throws z.ZodError if a fault is invalid; errors of listening, such as a port in use.
  */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   const parts = buildParts(options)
@@ -40,12 +40,12 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     forceCloseConnections: true,
     bodyLimit: BODY_LIMIT_BYTES,
     frameworkErrors: sendError,
-    // Long ids are handled like other invalid ids.
+    // Allows long path parameters, so that a route handles an id that is too long like any invalid id.
     routerOptions: { maxParamLength: maxHeaderSize },
     clientErrorHandler: ({ code }, socket) => sendWithoutRequest(socket, code, parts.unshown),
   })
   app.setErrorHandler(sendError)
-  // Ignores unknown values of the `Expect` header.
+  // Handles a request with an unknown `Expect` header like any other request.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
   if (parts.stateFile) keepState(app, parts.stateFile)
   await parts.stateFile?.persist()
@@ -76,7 +76,7 @@ function sendWithoutRequest(socket: Socket, code: string, unshown: Unshown): voi
   socket.end([...head, 'connection: close', '', body].join('\r\n'))
 }
 
-/** Saves state before each answer. */
+/** Saves the state before each answer is sent. */
 function keepState(app: FastifyInstance, stateFile: StateFile): void {
   app.addHook('onSend', async (request) => {
     if (request.method !== 'GET' || CHANGING_READS.test(request.url)) stateFile.touch()
@@ -90,7 +90,7 @@ function registerService(api: FastifyInstance, parts: BuiltParts, options: Sandb
   api.addContentTypeParser('application/x-www-form-urlencoded', { parseAs: 'string' }, (_request, body, done) => {
     done(null, new URLSearchParams(body.toString()))
   })
-  // Accepts any other body, so that writes reach the route that records and refuses them.
+  // Accepts bodies of any other type. Otherwise such a write would not reach the route that records and refuses it.
   api.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
   registerWrites(api, parts)
   registerOpenApi(api, parts.unshown)
@@ -111,7 +111,7 @@ function observeAnswers(api: FastifyInstance, observe: (answer: SentAnswer) => v
   })
 }
 
-/** Serves the OpenAPI document, with this sandbox's statuses. Built on first use. */
+/** Serves the OpenAPI document with this sandbox's statuses. The document is built on first use. */
 function registerOpenApi(app: FastifyInstance, unshown: Unshown): void {
   let document: Promise<string> | undefined
   app.get('/openapi.json', async (_request, reply) => {

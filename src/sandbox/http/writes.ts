@@ -16,21 +16,24 @@ import type { Submission } from '../world/submission.ts'
 import { formOf, jsonOf, optionalJsonOf } from './body.ts'
 import { handler, pathIds } from './handle.ts'
 
-/** Exceeds a form with a file of 25 MB, so that larger files are refused with a reason. */
+/**
+ * Maximum body of a write. Large enough for a form with a file of more than 25 MB, which then gets the error for large
+ * files.
+ */
 const BODY_LIMIT_BYTES = 40 * 1024 * 1024
 
 interface WriteCall {
   readonly request: FastifyRequest
   readonly caller: Caller
-  /** The path's ids by name. */
+  /** Ids in the path, by name. */
   readonly ids: Readonly<Record<string, string>>
   readonly atMs: number
 }
 
 interface WriteRoutes {
-  /** Adds a write operation. `act` returns the body of a 200. */
+  /** Adds a write operation. `act` returns the body of the answer; its status is 200. */
   on(method: 'POST' | 'PUT', path: string, act: (call: WriteCall) => unknown): void
-  /** Adds a write operation below a submission. An unknown submission gets 404. */
+  /** Adds a write operation below a submission. If the submission is unknown, the answer is 404. */
   onSubmission(method: 'POST' | 'PUT', path: string, act: (call: WriteCall, submission: Submission) => unknown): void
 }
 
@@ -59,7 +62,7 @@ function writeRoutes(app: FastifyInstance, parts: BuiltParts): WriteRoutes {
   }
 }
 
-/** The write operations: creation, release, answers, thread, documents and binding. */
+/** Adds the write operations of the API. */
 export function registerWrites(app: FastifyInstance, parts: BuiltParts): void {
   const routes = writeRoutes(app, parts)
   registerCreation(routes, parts)
@@ -84,7 +87,7 @@ function registerCreation({ on, onSubmission }: WriteRoutes, parts: BuiltParts):
     for (const file of form.files) applyFile(parts, submission, file.name, atMs)
     return created(submission)
   })
-  // The spec defines no body. The query may also name the producer.
+  // The specification shows no body here. `producer_email` may be in the query or in a JSON body.
   onSubmission('POST', 'finalize', ({ caller, request, atMs }, submission) => {
     const { producer_email } = { ...(request.query as object), ...(optionalJsonOf(request) as object) } as { producer_email?: unknown }
     parts.authority.checkNamed(caller, producer_email, false)

@@ -4,14 +4,14 @@ import { Refusal } from './refusal.ts'
 import { type Scope, scopes } from './scopes.ts'
 import type { Caller } from './tokens.ts'
 
-/** Limit of active keys per brokerage, from the spec. */
+/** Maximum active keys of a brokerage, from the specification. */
 const MAX_ACTIVE_KEYS = 10
 
 interface NewKey {
   readonly label?: string | undefined
   /** Default: all scopes. */
   readonly scopes?: readonly Scope[] | undefined
-  /** Creator. Default: the brokerage's first admin. */
+  /** User who creates the key. Without a user, the role isn't checked. */
   readonly by?: User | undefined
 }
 
@@ -23,7 +23,7 @@ interface NewUser {
   readonly active?: boolean | undefined
 }
 
-/** The portal's settings: keys, users and sessions of a brokerage. */
+/** Manages keys, users, and sessions of a brokerage, as its portal does. */
 export class Access {
   readonly #parts: BuiltParts
 
@@ -31,14 +31,15 @@ export class Access {
     this.#parts = parts
   }
 
-  /** @returns the brokerage's own keys, active or not, without the partner's key. */
+  /** @returns the brokerage's own keys, active or not. The partner's key is not included. */
   keys(account: Account): Credential[] {
     return [...account.credentials, account.readOnly]
   }
 
   /**
-   * Creates a key. @returns the key with its secret, which is shown only once.
-   * @throws Refusal for an eleventh active key, or a writing key if `by` isn't an admin.
+   * Creates a key.
+   * @returns the key with its secret. No later call shows the secret.
+   * @throws Refusal if ten keys are active, or if the key may write and `by` isn't an admin.
    */
   createKey(account: Account, key: NewKey = {}): Credential {
     const { authority, prng } = this.#parts
@@ -50,7 +51,10 @@ export class Access {
     return addCredential(prng.fork(`account ${account.name}`), account, key.label, granted)
   }
 
-  /** Revokes a key. @throws RangeError for an unknown key. */
+  /**
+   * Revokes a key.
+   * @throws RangeError if the key is unknown.
+   */
   revokeKey(account: Account, clientId: string): Credential {
     const credential = [...this.keys(account), account.partner].find((other) => other.clientId === clientId)
     if (!credential) throw new RangeError(`account ${account.name} has no credential ${clientId}`)
@@ -69,7 +73,11 @@ export class Access {
     return user
   }
 
-  /** @param of default: all accounts. @returns the active user. @throws RangeError for an unknown or inactive user. */
+  /**
+   * @param of account to search. Default: all accounts.
+   * @returns the active user and the user's account.
+   * @throws RangeError if the user is unknown or inactive.
+   */
   findUser(email: string, of?: Account): { account: Account; user: User } {
     for (const account of of ? [of] : this.#parts.accounts.values()) {
       const user = account.users.find((other) => other.active && other.email === email.trim().toLowerCase())
@@ -79,8 +87,9 @@ export class Access {
   }
 
   /**
-   * Checks access to connected apps and webhook endpoints, which only brokerage admins manage. @param authorization as in `manager`.
-   * @throws Refusal unless the caller has an admin's portal session.
+   * Checks that the caller may manage connected apps and webhook endpoints.
+   * @param authorization the header, as in `manager`.
+   * @throws Refusal if the caller has no portal session of an admin.
    */
   administrator(authorization: string | undefined): Caller | null {
     const caller = this.manager(authorization)
@@ -88,15 +97,19 @@ export class Access {
     return caller
   }
 
-  /** @returns the token of an unrestricted portal session. */
+  /**
+   * Opens a portal session with all scopes.
+   * @returns the token of the session.
+   */
   openPortalSession(account: Account, user: User): string {
     return this.#parts.tokens.mint({ account, scopes, kind: 'portal', credential: null, user })
   }
 
   /**
-   * The caller of a request for keys, users or webhook endpoints.
-   * @param authorization the header; undefined: the sandbox's operator, who may do everything.
-   * @throws Refusal unless the caller has a portal session.
+   * Finds the caller of a request for keys, users, or webhook endpoints.
+   * @param authorization the header. Without it, the caller is the sandbox's operator, who may do everything.
+   * @returns the caller; null for the sandbox's operator.
+   * @throws Refusal if the caller has no portal session.
    */
   manager(authorization: string | undefined): Caller | null {
     if (authorization === undefined) return null

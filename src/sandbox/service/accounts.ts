@@ -7,9 +7,9 @@ export interface Credential {
   readonly clientId: string
   readonly clientSecret: string
   readonly label: string
-  /** Maximum scopes of the credential's tokens. */
+  /** Scopes that tokens of this credential may have. */
   readonly scopes: readonly Scope[]
-  /** false: no new tokens. Existing tokens stay valid until they expire. */
+  /** If false, no new tokens are issued. Issued tokens stay valid until they expire. */
   active: boolean
 }
 
@@ -18,31 +18,31 @@ export type Role = (typeof roles)[number]
 
 export interface User {
   readonly id: string
-  /** Lower case. */
+  /** Address in lower case. */
   readonly email: string
   fullName: string
   role: Role
   active: boolean
 }
 
-/** A brokerage with its credentials, users and webhook endpoint, derived from the seed. */
+/** A brokerage with its credentials, users, and webhook endpoint. Its first values derive from the seed. */
 export interface Account {
   readonly name: string
   brokerage: { readonly id: string; readonly name: string }
-  /** Read-write keys, oldest first. */
+  /** The brokerage's keys except `readOnly`, oldest first. */
   readonly credentials: Credential[]
   readonly readOnly: Credential
   /** The key of a partner that acts as the brokerage. */
   readonly partner: Credential
-  /** Maximum scopes of connected apps: the brokerage's programmatic-access controls. */
+  /** Scopes that connected apps may have. The brokerage sets them by its programmatic-access controls. */
   programmaticScopes: readonly Scope[]
-  /** The admin, the producer, then added users. */
+  /** The admin, then the producer, then users added later. */
   readonly users: User[]
-  /** `whsec_` and base64 of 32 bytes. */
+  /** `whsec_` followed by 32 bytes in base64. */
   webhookSecret: string
-  /** null: no webhook endpoint. */
+  /** URL of the webhook endpoint; null if there is none. */
   target: string | null
-  /** Event types and `message`; empty: everything. */
+  /** Event types to deliver, and `message` for messages. An empty list delivers everything. */
   eventTypes: readonly string[]
 }
 
@@ -66,7 +66,7 @@ export function newAccount(prng: Prng, options: AccountOptions, index: number): 
   }
 }
 
-/** Adds a credential, as for a rotation. */
+/** Adds a credential, such as the second one during a rotation. */
 export function addCredential(prng: Prng, account: Account, label?: string, granted: readonly Scope[] = scopes): Credential {
   const number = account.credentials.length
   const credential = newCredential(prng, `credential ${number}`, label ?? `${account.name} key ${number + 1}`, granted)
@@ -74,12 +74,12 @@ export function addCredential(prng: Prng, account: Account, label?: string, gran
   return credential
 }
 
-/** A valid `producer_email` for writes of a machine credential. */
+/** @returns the address of a user that machine credentials may send as `producer_email`. */
 export function producerOf(account: Account): string {
   return account.users[1]?.email ?? ''
 }
 
-/** @returns the domain of a brokerage's addresses, which receive no mail. */
+/** @returns the domain for a brokerage's e-mail addresses. A domain ending in `.invalid` receives no mail. */
 export function domainOf(brokerageName: string): string {
   return `${brokerageName.toLowerCase().replace(/[^a-z]+/g, '-')}.invalid`
 }

@@ -3,7 +3,7 @@ import type { Fault, FaultContext } from './faults.ts'
 
 export type DeliveryOutcome = 'acknowledged' | 'lost' | 'given_up'
 
-/** An activity of the sandbox, for observers. */
+/** Something that happened in the sandbox. Reported to observers. */
 export type Notice =
   | {
       readonly kind: 'delivery'
@@ -12,7 +12,7 @@ export type Notice =
       readonly submissionId: string
       readonly deliveryId: string
       readonly type: string
-      /** Ids of the delivery's events or message. */
+      /** Ids of the events or the message in the delivery. */
       readonly itemIds: readonly string[]
     }
   | { readonly kind: 'fault'; readonly fault: Fault; readonly context: FaultContext }
@@ -21,22 +21,22 @@ export type Notice =
 interface RequestSeen {
   readonly operation: string
   readonly method: string
-  /** Path and query, unparsed. */
+  /** Path and query as sent. */
   readonly url: string
   readonly account: string | null
 }
 
-/** Totals since the start. */
+/** Totals since the sandbox started. */
 export interface Counts {
   readonly deliveries: {
-    /** Includes duplicates, excludes lost deliveries. */
+    /** Includes duplicates; lost deliveries are not included. */
     queued: number
     tries: number
     acknowledged: number
     lost: number
-    /** Duplicates with the same id. */
+    /** Duplicates with the same delivery id. */
     duplicated: number
-    /** Duplicates with a different id. */
+    /** Duplicates with a different delivery id. */
     twinned: number
     reordered: number
     delayed: number
@@ -48,14 +48,14 @@ export interface Counts {
   tokensRefused: number
 }
 
-/** @returns a request's record, without headers (secrets) and body. */
+/** @returns the record of a request. Headers and body are left out, because headers contain secrets. */
 export function requestRecord(operation: string, request: FastifyRequest, account?: string): RequestSeen {
   return { operation, method: request.method, url: request.url, account: account ?? null }
 }
 
 const MAX_REQUESTS = 20_000
 
-/** Requests and activities, for tests, the stats route and observers. */
+/** Records requests and other activity for tests, the route `/_sandbox/stats`, and observers. */
 export class ActivityLog {
   readonly counts: Counts = {
     deliveries: { queued: 0, tries: 0, acknowledged: 0, lost: 0, duplicated: 0, twinned: 0, reordered: 0, delayed: 0, givenUp: 0 },

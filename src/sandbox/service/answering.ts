@@ -39,7 +39,10 @@ export function answerOutstanding(
   return { applied, skipped, routed: routed.size }
 }
 
-/** Stores an answer in the submission's records and on each lane with that question. @returns the affected carrier sessions. */
+/**
+ * Stores an answer in the submission's records and on each lane that asks the question.
+ * @returns ids of the carrier sessions that asked the question.
+ */
 export function applyAnswer({ world, life }: BuiltParts, submission: Submission, key: string, value: Plain, atMs: number): string[] {
   submission.records.answers[key] = value
   const sessions: string[] = []
@@ -59,7 +62,7 @@ export function applyAnswer({ world, life }: BuiltParts, submission: Submission,
     life.proceed(submission, submission.lane(lane.rail.submission_market_id), atMs)
   }
   for (const lane of submission.lanes.values()) {
-    // Also updates applications that had assumed the answer.
+    // Also updates applications that had assumed an answer to this question.
     const application = applicationOf(submission, lane)
     if (!application?.visible_fields.includes(key)) continue
     const record = applicationRecord(submission, application.application_id)
@@ -69,7 +72,7 @@ export function applyAnswer({ world, life }: BuiltParts, submission: Submission,
   return sessions
 }
 
-/** Reopens a lane's question after its answer was cleared. */
+/** Asks a lane's question again after its answer was cleared. */
 export function reopen({ world }: BuiltParts, submission: Submission, laneId: string, key: string, atMs: number): void {
   const { market, rail, session } = submission.lane(laneId)
   if (!session || session.missing_questions.some((asked) => asked.key === key)) return
@@ -90,7 +93,7 @@ export function reopen({ world }: BuiltParts, submission: Submission, laneId: st
   world.play(submission.account, submission.id, [{ do: 'patch_lane', laneId, patch }], atMs)
 }
 
-/** Applies an uploaded file: a name with "loss runs" provides loss runs to current and future lanes. */
+/** Applies an uploaded file. If its name mentions loss runs, it provides loss runs to current and future lanes. */
 export function applyFile(parts: BuiltParts, submission: Submission, name: string, atMs: number): void {
   if (!LOSS_RUNS.test(name)) return
   const needed = [...openFiles(submission), ...programs.flatMap(({ needs }) => needs)]
@@ -100,7 +103,8 @@ export function applyFile(parts: BuiltParts, submission: Submission, name: strin
 const LOSS_RUNS = /loss.?run/i
 
 /**
- * Applies the files of a reply in the thread. They count for the only outstanding file, or for files mentioned in the reply or a file name.
+ * Applies the files of a reply in the thread. If only one file is outstanding, they provide it. Otherwise they provide
+ * each outstanding file that the reply or a file name mentions.
  */
 export function applyReply(
   parts: BuiltParts,

@@ -7,8 +7,9 @@ import { Refusal } from './refusal.ts'
 import type { Unshown } from './unshown.ts'
 
 /**
- * Counts an appetite question. Both operations share a daily limit; days are UTC on the service's clock.
- * @throws Refusal at the daily limit.
+ * Counts an appetite question. Both appetite operations share one daily limit. A day is a UTC day of the service's
+ * clock.
+ * @throws Refusal if the daily limit is reached.
  */
 export function countQuestion({ appetite }: AccountRecords, unshown: Unshown, atMs: number): void {
   const day = new Date(atMs).toISOString().slice(0, 10)
@@ -39,7 +40,7 @@ function linesOf(program: Program) {
   return program.lines.map((slug) => ({ slug, label: canonicalLines[slug] ?? slug }))
 }
 
-/** @returns the spec's "Appetite result". */
+/** @returns an "Appetite result" of the specification. */
 export function appetiteResult({ q, state, lob }: z.output<typeof appetiteQuery>) {
   const line = lob === undefined ? undefined : (canonicalLine(lob) ?? lob)
   return {
@@ -74,7 +75,7 @@ function turnaroundOf({ market }: Program) {
   }
 }
 
-/** @returns ranked markets with matched programs and category. */
+/** @returns ranked markets with their matching programs and category. */
 export function appetiteSearch({ query, state, lines }: AppetiteSearch) {
   const wanted = (lines ?? []).map((line) => canonicalLine(line) ?? line)
   return {
@@ -93,9 +94,9 @@ export function appetiteSearch({ query, state, lines }: AppetiteSearch) {
 }
 
 /**
- * Turns a program's line on or off for a brokerage. Turning off every listed line turns the program off.
- * @returns the refreshed market-access table.
- * @throws Refusal for an unknown program or an unlisted line.
+ * Turns one line of a program on or off for a brokerage. A program is off if all of its lines are off.
+ * @returns the new market-access table.
+ * @throws Refusal if the program is unknown or doesn't list the line.
  */
 export function setProgramLine({ linesOff }: AccountRecords, body: ProgramLine) {
   const program = programOf(body.program_id)

@@ -16,14 +16,14 @@ interface Ground {
   readonly revision: number
 }
 
-/** @returns a "SourceReference" of an explicit value. */
+/** @returns a "SourceReference" of the specification for an explicit value. */
 export function sourceFrom(source_id: string, channel: string, content_hash = source_id) {
   return { source_id, content_hash, channel, evidence: 'explicit', snippet: null, extractor_version: null }
 }
 
 const MAPPED = { ...sourceFrom('intake', 'mapping'), evidence: 'translated', extractor_version: '1' }
 
-/** @returns the carrier application of a lane's session; null for a lane without a session. */
+/** @returns the carrier application of a lane's session; null if the lane has no session. */
 export function applicationOf(submission: Submission, lane: Lane) {
   const { session, rail } = lane
   if (session === null) return null
@@ -68,12 +68,12 @@ export function applicationOf(submission: Submission, lane: Lane) {
 
 export type Application = NonNullable<ReturnType<typeof applicationOf>>
 
-/** @returns the revision of the submission's facts, which rises with every saved command. */
+/** @returns the revision of the submission's facts. Each saved command raises it by one. */
 export function factRevision({ records }: Submission): number {
   return 1 + Object.values(records.applications).reduce((sum, { commands }) => sum + commands, 0)
 }
 
-/** @returns an application's saved content, created if missing. */
+/** @returns the saved content of an application. Creates empty content if there is none. */
 export function applicationRecord({ records }: Submission, sessionId: string): ApplicationRecord {
   const record = records.applications[sessionId] ?? {
     answers: {},
@@ -105,7 +105,10 @@ function generated({ facts, taxId }: Submission, session: CarrierSession): Groun
   }
 }
 
-/** Application of a created submission: its program's questions, answered from the brief or assumed in favor of the insured. */
+/**
+ * Content of an application whose submission was created by a request. Known answers come from the submission's
+ * records. Missing questions stay open. All other questions get the answer that favors the insured.
+ */
 function created({ facts, records, taxId }: Submission, { rail }: Lane, session: CarrierSession): Ground {
   const program = programOf(rail.program_id)
   const asks = [...(program?.asks ?? []), ...(program?.assumes ?? [])]
@@ -125,8 +128,8 @@ function created({ facts, records, taxId }: Submission, { rail }: Lane, session:
 
 /**
  * Selects programs to quote.
- * @returns the refreshed selection.
- * @throws Refusal for a stale revision, and 422 for an id outside `program_ids`.
+ * @returns the new selection.
+ * @throws Refusal if the revision is stale, or if a selected id isn't in `program_ids` (422).
  */
 export function selectProducts({ records }: Submission, input: unknown) {
   const body = parseBody(quoteProductsSchema, input)

@@ -4,7 +4,7 @@ import type { Scope } from './scopes.ts'
 import type { Caller } from './tokens.ts'
 import type { Unshown } from './unshown.ts'
 
-/** Checks permissions. Each check throws the service's Refusal. */
+/** Checks permissions. Each check throws the Refusal that the service would answer. */
 export class Authority {
   readonly #unshown: Unshown
 
@@ -12,37 +12,37 @@ export class Authority {
     this.#unshown = unshown
   }
 
-  /** Reads need the scope `broker_mcp` or `broker_submit`. Writes need `broker_submit`. */
+  /** Checks the scope. A token with `broker_submit` may also read. */
   requireScope(caller: Caller, scope: Scope): void {
     if (caller.scopes.includes(scope) || caller.scopes.includes('broker_submit')) return
     throw new Refusal('missing_scope', `This operation needs the scope ${scope}`)
   }
 
-  /** Market-access changes need the admin role. Machine credentials have no role. */
+  /** Checks for the admin role, which market-access changes need. Machine credentials have no role. */
   requireAdmin(caller: Caller): void {
     if (caller.user?.role === 'admin') return
     throw new Refusal('missing_role', 'This operation needs the admin role')
   }
 
-  /** Product selection needs a portal session: 403 for connected apps and machine credentials. */
+  /** Checks for a portal session, which product selection needs. Connected apps and machine credentials get 403. */
   requirePortalSession(caller: Caller): void {
     if (caller.kind !== 'portal') throw new Refusal('no_portal_session', 'This operation needs a broker portal session')
   }
 
-  /** Machine credentials can't manage machine credentials or webhook endpoints, which need a portal session. */
+  /** Checks for a portal session, which is needed to manage API keys and webhook endpoints. */
   requirePortalManagement(caller: Caller): void {
     if (caller.kind === 'portal') return
     throw new Refusal('portal_session_only', 'API keys and webhook endpoints are managed in a broker portal session')
   }
 
-  /** `mode: rater` needs the token of an acting-as partner. Other callers get 403. */
+  /** Checks for a partner's token, which `mode: rater` needs. Other callers get 403. */
   requirePartner(caller: Caller): void {
     if (caller.kind !== 'partner') throw new Refusal('no_partner', 'mode rater needs an acting-as partner token')
   }
 
   /**
-   * The user of a write: the caller's own, or for a machine credential the active portal user in `producer_email`. A missing or unknown
-   * `producer_email` gets 422.
+   * @returns the user of a write. For a machine credential, this is the active portal user in `producer_email`.
+   * @throws Refusal (422) if `producer_email` is required and missing, or names no active user.
    */
   attributed(caller: Caller, producerEmail: unknown): User {
     if (caller.user) return caller.user
@@ -55,9 +55,10 @@ export class Authority {
   }
 
   /**
-   * Checks `producer_email` of writes whose spec row omits it. Elsewhere, the spec requires it in every write of a machine credential, so a
-   * variant decides. If present, it must name an active user.
-   * @param hasBody false: the operation has no body.
+   * Checks `producer_email` of writes whose row in the specification doesn't list the field. Another place requires the
+   * field in every write of a machine credential, so a variant decides. If the field is present, it must name an active
+   * user.
+   * @param hasBody false if the operation has no body.
    */
   checkNamed(caller: Caller, producerEmail: unknown, hasBody = true): void {
     const where = this.#unshown.word('unlisted_attribution')

@@ -8,12 +8,12 @@ import { parseScopes, type Scope, scopes } from './scopes.ts'
 import type { Approval, Sessions, TokenPair } from './sessions.ts'
 import type { Unshown } from './unshown.ts'
 
-/** A request at `/oauth/authorize` with a valid client and redirect URI. */
+/** A request to `/oauth/authorize` with a valid client and redirect URI. */
 export interface AuthorizationRequest {
   readonly client: RegisteredClient
   readonly redirectUri: string
   readonly state: string | null
-  /** Any other problem, for the redirect; null: no problem. */
+  /** A problem to report in the redirect; null if there is none. */
   readonly problem: OAuthError | null
   readonly codeChallenge: string
   readonly scopes: readonly Scope[]
@@ -24,7 +24,7 @@ interface Code {
   readonly redirectUri: string
   readonly codeChallenge: string
   readonly expiresAtMs: number
-  /** The session opened with this code; null: the code is unused. */
+  /** Id of the session that this code opened; null if the code is unused. */
   family: string | null
 }
 
@@ -45,12 +45,16 @@ export class Authorizations {
     this.#options = options
   }
 
-  /** The query of the latest undecided request; null: all are decided. */
+  /** Query of the latest request that isn't decided yet; null if all are decided. */
   get latest(): URLSearchParams | null {
     return this.#latest
   }
 
-  /** @throws OAuthError for an unknown client or an unregistered redirect URI, which must not be used. */
+  /**
+   * Reads the query of `/oauth/authorize`.
+   * @throws OAuthError if the client is unknown or the redirect URI isn't registered. The browser must not be
+   * redirected then.
+   */
   read(query: URLSearchParams): AuthorizationRequest {
     const client = this.#options.clients.read(query.get('client_id') ?? '')
     if (!client) throw new OAuthError('invalid_client', 'client_id is missing or was not issued by /oauth/register')
@@ -64,7 +68,10 @@ export class Authorizations {
     return { client, redirectUri, state: query.get('state'), problem, codeChallenge, scopes: read ?? [] }
   }
 
-  /** Approves a request. @returns the redirect, with a code or the problem. */
+  /**
+   * Approves a request.
+   * @returns the URL to redirect to, with a code or the problem.
+   */
   approve(request: AuthorizationRequest, account: Account, user: User): string {
     this.#latest = null
     if (request.problem) return this.deny(request)
@@ -82,7 +89,10 @@ export class Authorizations {
     }
   }
 
-  /** @returns the redirect for a denied or invalid request. */
+  /**
+   * Denies a request.
+   * @returns the URL to redirect to, with the request's problem or `access_denied`.
+   */
   deny(request: AuthorizationRequest): string {
     this.#latest = null
     const { problem } = request
@@ -91,8 +101,9 @@ export class Authorizations {
   }
 
   /**
-   * Exchanges a code once. A second use also ends the session of the first use (RFC 6749, 4.1.2).
-   * @throws OAuthError if code, client, redirect URI and verifier don't match.
+   * Exchanges a code for tokens. A code works once. A second use also ends the session of the first use (RFC 6749,
+   * 4.1.2).
+   * @throws OAuthError if the code, client, redirect URI, or verifier doesn't match.
    */
   redeem(form: { code: string; clientId: string; redirectUri: string; verifier: string }): TokenPair {
     const { clock, prng, sessions } = this.#options

@@ -27,13 +27,15 @@ export const bindStatuses = [
   'expired',
 ] as const
 export type BindStatus = (typeof bindStatuses)[number]
-/** After these statuses, the lane can be bound again. */
+/** After one of these statuses, the lane can be bound again. */
 const ENDED: readonly string[] = ['bind_failed', 'cancelled', 'declined', 'expired']
 
 /**
- * Drafts a bind request, or updates the lane's draft with attested assumptions.
- * @throws Refusal: 404 for an unknown quote; 422 for an indication; not bindable for a superseded quote or a binding lane; 409
- * `assumptions_unconfirmed`, keeping the draft.
+ * Creates a draft of a bind request, or updates the lane's draft. Confirms the attested assumptions.
+ * @throws Refusal in these cases:
+ * - the quote is unknown (404) or an indication (422)
+ * - the quote is superseded, or the lane is already being bound (`not_bindable`)
+ * - assumptions are unconfirmed (409 `assumptions_unconfirmed`); the draft is kept
  */
 export function createBind(submission: Submission, input: unknown, user: User, unshown: Unshown, atMs: number) {
   const body = parseBody(bindBody, input)
@@ -77,7 +79,7 @@ function newDraft(submission: Submission, lane: Lane, quoteId: string, user: Use
   return draft
 }
 
-/** @throws Refusal 404 for an unknown id. */
+/** @throws Refusal (404) if the id is unknown. */
 export function bindOf(submission: Submission, id: string): BindRecord {
   for (const lane of submission.lanes.values()) materialBind(submission, lane)
   const bind = submission.records.binds.find((one) => one.id === id)
@@ -86,9 +88,13 @@ export function bindOf(submission: Submission, id: string): BindRecord {
 }
 
 /**
- * Submits a draft. Its status stays until the admin route changes it, unless `bind_submit_status` differs.
- * @throws Refusal: 404; 422 for a lane with card payment in the portal; 409 `assumptions_unconfirmed`, keeping the draft; not bindable
- * unless drafted and without open required contingencies.
+ * Submits a draft. Its status changes only if the variant `bind_submit_status` is `submitted`. Otherwise, only the
+ * admin route changes the status.
+ * @throws Refusal in these cases:
+ * - the bind request is unknown (404)
+ * - the carrier collects card payment in the portal (422)
+ * - assumptions are unconfirmed (409 `assumptions_unconfirmed`); the draft is kept
+ * - the status isn't `drafted`, or a required contingency is open
  */
 export function submitBind(submission: Submission, id: string, input: unknown, unshown: Unshown) {
   const body = parseBody(bindSubmitBody, input)
@@ -108,7 +114,10 @@ export function submitBind(submission: Submission, id: string, input: unknown, u
   return bindRecordView(submission, bind)
 }
 
-/** Stores attested assumptions. @throws Refusal 409 if unconfirmed assumptions remain. */
+/**
+ * Confirms the attested assumptions of a draft.
+ * @throws Refusal (409) if unconfirmed assumptions remain.
+ */
 function confirmAssumptions(draft: BindRecord, attested: boolean | readonly string[], unshown: Unshown): void {
   const isConfirmed = (key: string) => attested === true || (Array.isArray(attested) && attested.includes(key))
   draft.unconfirmed = draft.unconfirmed.filter(({ key }) => !isConfirmed(key))
@@ -121,7 +130,11 @@ function confirmAssumptions(draft: BindRecord, attested: boolean | readonly stri
     })
 }
 
-/** Satisfies a contingency with a file. @throws Refusal: 404; 409 unless drafted; for an invalid file. */
+/**
+ * Satisfies a contingency with a file.
+ * @throws Refusal if the bind request or contingency is unknown (404), the status isn't `drafted` (409), or the file is
+ * invalid.
+ */
 export function uploadContingency(
   submission: Submission,
   ids: { readonly bindRequestId: string; readonly contingencyId: string },
@@ -143,7 +156,7 @@ export function uploadContingency(
 }
 
 const progress: readonly string[] = ['drafted', 'submitted', 'sent', 'binder_received', 'bound']
-/** Final statuses. `bind_failed` isn't final, because it is only "under review". */
+/** Statuses that never change. `bind_failed` may still change, because the service only calls it "under review". */
 const FINAL: readonly string[] = ['cancelled', 'declined', 'expired']
 
 function checkMove({ id, status }: BindRecord, to: BindStatus): void {
@@ -154,8 +167,9 @@ function checkMove({ id, status }: BindRecord, to: BindStatus): void {
 }
 
 /**
- * Changes the status of a bind request, which the spec leaves open. `bound` emits its event and creates a policy.
- * @throws RangeError for a move backwards or after the end.
+ * Changes the status of a bind request. The specification doesn't say when that happens. `bound` adds an event and
+ * creates a policy.
+ * @throws RangeError if the status would move backwards, or is final.
  */
 export function moveBind(world: World, submission: Submission, bind: BindRecord, to: BindStatus, atMs: number) {
   checkMove(bind, to)
@@ -165,7 +179,7 @@ export function moveBind(world: World, submission: Submission, bind: BindRecord,
   if (to === 'bound' && !wasBound) {
     const rail = { status: 'bound', status_label: 'Bound', bound: true, chip: 'bound', next_step: null } as const
     const program = programOf(lane.rail.program_id)?.market.name ?? lane.rail.market_name
-    // A lane bound earlier already has its documents.
+    // If the lane was bound before, its documents are already stored.
     const stored = new Set(submission.records.documents.map(({ id }) => id))
     for (const { document_id: id, name } of policyDocuments(lane)) {
       const file = { name, contentType: 'application/pdf', bytes: pdfOf(`${name} of ${program}`) }

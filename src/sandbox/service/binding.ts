@@ -4,13 +4,13 @@ import type { Assumption, BindRecord, Contingency } from '../world/records.ts'
 import type { Lane, Submission } from '../world/submission.ts'
 
 /**
- * Bind requests, derived from the lanes: about half of the quotes are about to be bound, and a bound lane has a policy. Nothing in the spec
- * lists bind requests, so the sandbox adds a field to the markets of the requirements view.
+ * Fields of an answer. Bind requests of generated lanes derive from the lanes: about half of the quoted lanes have one,
+ * and every bound lane has one and a policy.
  */
 
 type Answer = Readonly<Record<string, unknown>>
 
-/** @returns the id of a lane's newest bind request; null: no bind request. */
+/** @returns the id of a lane's newest bind request; null if there is none. */
 export function bindRequestIdOf(submission: Submission, lane: Lane): string | null {
   const { binds, brief } = submission.records
   const asked = binds.findLast(({ laneId }) => laneId === lane.rail.submission_market_id)
@@ -23,7 +23,7 @@ function generatedId({ rail }: Lane): string | null {
   return isRequested ? id : null
 }
 
-/** @returns the bind requests of the shown lanes. */
+/** @returns the bind requests of all lanes that the service shows. */
 export function bindRequestsOf(submission: Submission): Answer[] {
   return submission.shownLanes.flatMap((lane) => bindsOf(submission, lane).map((bind) => bindRecordView(submission, bind)))
 }
@@ -34,7 +34,7 @@ function bindsOf(submission: Submission, lane: Lane): BindRecord[] {
   return id === null ? asked : [generatedBind(lane, id)]
 }
 
-/** Stores the bind request of a generated lane, so that it can change. */
+/** Stores the derived bind request of a generated lane. Only a stored bind request can change. */
 export function materialBind(submission: Submission, lane: Lane): void {
   const { binds } = submission.records
   binds.push(...bindsOf(submission, lane).filter((bind) => !binds.includes(bind)))
@@ -45,7 +45,7 @@ function statusLabelOf(status: string): string {
   return words.charAt(0).toUpperCase() + words.slice(1)
 }
 
-/** @returns a "BindRequest". */
+/** @returns a bind request in the shape of the specification's "BindRequest". */
 export function bindRecordView(submission: Submission, bind: BindRecord): Answer {
   const isOpen = bind.status === 'drafted'
   const path = `/broker/submissions/${submission.id}/bind-requests/${bind.id}/contingencies`
@@ -110,7 +110,7 @@ export function newContingency(id: string, kind: Contingency['kind'], label: str
   return { id, kind, label, required, status: 'pending', esignStatus: null, files: [] }
 }
 
-/** @returns the id of a lane's policy, which exists after the lane is bound. */
+/** @returns the id of a lane's policy. The policy exists only after the lane is bound. */
 export function policyIdOf({ rail }: Lane): string {
   return uuidOf(`policy ${rail.submission_market_id}`)
 }

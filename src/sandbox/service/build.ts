@@ -21,13 +21,16 @@ import { Unshown } from './unshown.ts'
 
 const DEFAULT_ACCOUNTS: readonly AccountOptions[] = [{ name: 'default' }]
 
-/** Builds a sandbox without its server, from the seed or its state file. @throws UsageError if the file has another seed or accounts. */
+/**
+ * Builds a sandbox without its server, from the seed or its state file.
+ * @throws UsageError if the state file has another seed or other accounts.
+ */
 export function buildParts(options: SandboxOptions): BuiltParts {
   const owner = { seed: options.seed ?? 'sandbox', accounts: (options.accounts ?? DEFAULT_ACCOUNTS).map(({ name }) => name) }
   const saved = options.stateFile === undefined ? null : readState(options.stateFile, owner)
   const clock = clockFor(options, saved)
   const seeded = new Prng(owner.seed)
-  // Each process uses different random numbers, because ids must not repeat.
+  // Each process gets other random numbers. Otherwise new ids would repeat ids of an earlier process.
   const prng = saved ? seeded.fork(`run ${saved.runs}`) : seeded
   let stateFile: StateFile | null = null
   const touch = () => stateFile?.touch()
@@ -150,9 +153,9 @@ function announceTo(
 }
 
 /**
- * Parts in the state file, by name, restored in this order: accounts first, because others refer to them; deliveries last, because they
- * start sending. Content of a submission or account belongs in their `toState`. If a shape changes, increase `STATE_VERSION` in
- * state-file.ts.
+ * Parts that are saved in the state file, by name. They are restored in this order. `accounts` is first, because other
+ * parts refer to accounts. `deliveries` is last, because its restored deliveries are sent immediately. If the shape of
+ * a part changes, increase `STATE_VERSION` in state-file.ts.
  */
 function statefulParts(parts: BuiltParts): Readonly<Record<string, Stateful>> {
   const { accounts, deliveries, grants, options, schedule, story, tokens, world } = parts
@@ -174,7 +177,7 @@ function statefulParts(parts: BuiltParts): Readonly<Record<string, Stateful>> {
 
 type Saved = Omit<Account, 'eventTypes'> & Partial<Pick<Account, 'eventTypes'>>
 
-/** Options override the saved endpoint. */
+/** Saves and restores accounts. An endpoint in the options replaces the saved one. */
 function accountsState(accounts: ReadonlyMap<string, Account>, options: SandboxOptions) {
   return {
     toState(): Saved[] {

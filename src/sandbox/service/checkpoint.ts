@@ -34,8 +34,12 @@ interface Target {
 }
 
 /**
- * Saves answers to one application. Idempotent per `operation_id`: a retry returns the original receipt.
- * @throws Refusal: 404; 409 with the current application for a stale revision or fingerprint; busy; a rejected command.
+ * Saves answers to one application. Idempotent for each `operation_id`: a retry returns the original receipt.
+ * @throws Refusal in these cases:
+ * - the application is unknown (404)
+ * - the revision or fingerprint is stale (409, with the current application)
+ * - the application is busy
+ * - the command is rejected
  */
 export function checkpoint(parts: BuiltParts, submission: Submission, sessionId: string, input: unknown, atMs: number): PlainObject {
   const command = parseBody(checkpointBody, input)
@@ -106,7 +110,7 @@ function save(parts: BuiltParts, target: Target, command: Command, before: Appli
   }
   const collections = changeCollections(record, command, revision, source)
   if (command.selected_products !== undefined) record.selected = command.selected_products
-  // A command counts as one change, regardless of its number of answers.
+  // A command counts as one change, however many answers it contains.
   record.commands = commands
   const facts = changed.map(([key, value]) => ({ key, value, scope: 'insured', period: null, source, confirmed: true }))
   const receipt = {

@@ -15,8 +15,8 @@ const LOOPBACK = /^http:\/\/(127\.0\.0\.1|\[::1\])(:\d+)?(?=[/?]|$)/i
 const HOUR_MS = 3_600_000
 
 /**
- * Dynamic client registration (RFC 7591), stateless. Public PKCE client ids encode the registered redirect URIs and are signed. There are
- * no client secrets. Registrations are counted by address.
+ * Registers clients (RFC 7591) without storing them. A client id contains the name and redirect URIs, and is signed.
+ * The clients use PKCE and have no secret. Registrations are counted by address.
  */
 export class Clients {
   readonly #key: Buffer
@@ -31,8 +31,9 @@ export class Clients {
   }
 
   /**
-   * @param address of the caller.
-   * @throws Refusal at the hourly limit of that address; OAuthError for an invalid redirect URI.
+   * Registers a client.
+   * @param address address of the caller.
+   * @throws Refusal if the address has reached its hourly limit; OAuthError if a redirect URI is invalid.
    */
   register(name: string, redirectUris: readonly string[], address: string): RegisteredClient {
     this.#count(address)
@@ -41,7 +42,7 @@ export class Clients {
     return { clientId: `${PREFIX}${content}.${this.#sign(content)}`, name, redirectUris }
   }
 
-  /** @returns the client encoded in its id; null: the sandbox didn't issue the id. */
+  /** @returns the client that the id contains; null if the sandbox didn't issue the id. */
   read(clientId: string): RegisteredClient | null {
     const [content, signature] = clientId.startsWith(PREFIX) ? clientId.slice(PREFIX.length).split('.') : []
     if (content === undefined || signature === undefined) return null
@@ -68,7 +69,10 @@ export class Clients {
   }
 }
 
-/** https, http on loopback, or an application's own scheme, without a fragment. */
+/**
+ * Whether the text is a redirect URI: https, http on loopback, or an application's own scheme. A fragment isn't
+ * allowed.
+ */
 function isRedirectUri(text: string): boolean {
   if (!URL.canParse(text) || text.includes('#')) return false
   const { protocol, hostname } = new URL(text)
@@ -76,7 +80,7 @@ function isRedirectUri(text: string): boolean {
   return protocol === 'https:' || /^[a-z][a-z0-9+-]*(\.[a-z0-9+-]+)+:$/.test(protocol)
 }
 
-/** Whether a redirect is allowed. On loopback, any port is allowed (RFC 8252). */
+/** Whether a client may redirect to `uri`. On loopback, any port is allowed (RFC 8252). */
 export function allowsRedirect({ redirectUris }: RegisteredClient, uri: string): boolean {
   const withoutPort = (text: string) => text.replace(LOOPBACK, 'http://$1')
   return redirectUris.some(

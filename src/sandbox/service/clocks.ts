@@ -3,10 +3,13 @@ import type { Clock } from '../../base/clock.ts'
 export const clockKinds = ['real', 'fast', 'step'] as const
 export type ClockKind = (typeof clockKinds)[number]
 
-/** One simulated minute per real second. */
+/** Default speed of a fast clock: one real second is one simulated minute. */
 export const FAST_FACTOR = 60
 
-/** @returns a clock `factor` times as fast as `base`. @param startMs start time, ms since the epoch. */
+/**
+ * @param startMs start time in ms since the epoch.
+ * @returns a clock that is `factor` times as fast as `base`.
+ */
 export function fastClock(base: Clock, factor: number, startMs: number): Clock {
   const baseStartMs = base.now()
   return {
@@ -23,14 +26,14 @@ interface Sleeper {
   readonly wake: () => void
 }
 
-/** Advances only by `advance`. Wakes sleepers in order, each at its own time. */
+/** A clock that moves only when `advance` is called. Wakes sleepers in order, each at its own time. */
 export class StepClock implements Clock {
   #nowMs: number
   readonly #startMs: number
   #sleepers: Sleeper[] = []
   #advancing: Promise<void> = Promise.resolve()
 
-  /** @param startMs start time, ms since the epoch. */
+  /** @param startMs start time in ms since the epoch. */
   constructor(startMs: number) {
     this.#nowMs = startMs
     this.#startMs = startMs
@@ -70,8 +73,8 @@ export class StepClock implements Clock {
   }
 
   /**
-   * Advances by `ms`, from one sleeper to the next. Calls run one after another.
-   * @param settled resolves when no running activity, such as a delivery attempt, could still start to wait.
+   * Advances the clock by `ms`, stopping at each sleeper's time. Concurrent calls run one after another.
+   * @param settled resolves when no running activity, such as a delivery attempt, can still begin to wait.
    */
   advance(ms: number, settled: () => Promise<void>): Promise<void> {
     this.#advancing = this.#advancing.then(() => this.#advance(ms, settled))
@@ -97,7 +100,10 @@ export class StepClock implements Clock {
   }
 }
 
-/** @param startMs start time of a fast or stepped clock. @param factor speed of a fast clock. */
+/**
+ * @param startMs start time of a fast or step clock, in ms since the epoch.
+ * @param factor speed of a fast clock.
+ */
 export function createClock(kind: ClockKind, base: Clock, startMs: number, factor: number): Clock {
   if (kind === 'step') return new StepClock(startMs)
   return kind === 'fast' ? fastClock(base, factor, startMs) : base

@@ -11,8 +11,12 @@ import type { Caller } from './tokens.ts'
 import type { UploadedFile } from './uploads.ts'
 
 /**
- * Creates a submission and starts marketing, unless `hold` or `mode: rater`.
- * @throws Refusal: 422; 403 for `mode: rater` without a partner token; 404 for an unknown `insured_id`; 409 `service_file_exists`.
+ * Creates a submission. Starts marketing, unless the body has `hold` or `mode: rater`.
+ * @throws Refusal in these cases:
+ * - the body is invalid (422)
+ * - `mode: rater` without a partner's token (403)
+ * - `insured_id` is unknown (404)
+ * - a live submission for the insured exists (409 `service_file_exists`)
  */
 export function createSubmission(parts: BuiltParts, caller: Caller, input: unknown, atMs: number): Submission {
   const isRater = (input as { mode?: unknown } | null)?.mode === 'rater'
@@ -67,7 +71,10 @@ export function finalize(parts: BuiltParts, submission: Submission, atMs: number
   }
 }
 
-/** If the applicant's mailing address also has a state, both states must agree. */
+/**
+ * @returns the state of the risk.
+ * @throws Refusal if `primary_state` differs from the state of the mailing address.
+ */
 function stateOf({ primary_state, applicant, locations }: SubmissionCreate): string {
   const mailing = applicant.mailing_address?.state.toUpperCase()
   if (primary_state !== undefined && mailing !== undefined && primary_state !== mailing)
@@ -101,8 +108,9 @@ function isLive({ facts, lanes }: Submission): boolean {
 }
 
 /**
- * Allows one live file per insured, except the caller's own rater submissions. Their programs' markets must not already quote one of the
- * lines, and no carrier application may be shared.
+ * Refuses a second live submission for an insured. The caller's own rater submissions are allowed if none of their
+ * programs collides with a new program. Programs of the same market collide if they quote the same line or share a
+ * carrier application.
  */
 function refuseCollision(all: readonly Submission[], body: SubmissionCreate, createdBy: string): void {
   const name = body.applicant.insured_name.trim().toLowerCase()
@@ -143,7 +151,7 @@ function collisions({ facts, records }: Submission, programId: string, lines: re
 
 const sent = submissionCreateSchema.shape
 
-/** A line by its slug or alias. Unknown lines are kept, and match no market. */
+/** A line of business by its slug or alias. Unknown lines are kept, but no market matches them. */
 const line = z
   .string()
   .min(1)
@@ -155,7 +163,7 @@ const submissionCreate = submissionCreateSchema
     primary_state: sent.primary_state.unwrap().toUpperCase().optional(),
     line_target_premiums: sent.line_target_premiums
       .unwrap()
-      // The spec drops non-positive values.
+      // The specification says that values that aren't positive are dropped.
       .transform((targets) => Object.fromEntries(Object.entries(targets).filter(([, dollars]) => dollars >= 1)))
       .optional(),
     structure_to_target: z.boolean().default(false),
@@ -175,8 +183,10 @@ const submissionCreate = submissionCreateSchema
 type SubmissionCreate = z.output<typeof submissionCreate>
 
 /**
- * Reads a submission from free text and files: the first line, or else the first file's name, is the insured; `, ST` is the state.
- * @throws Refusal 422 without text and files.
+ * Reads a submission from free text and files. The insured is the first line, or else the first file's name. A text
+ * such as `, TX` gives the state.
+ * @returns a body for `createSubmission`.
+ * @throws Refusal (422) if there is neither text nor a file.
  */
 export function intakeBody({ fields, files }: { fields: Readonly<Record<string, string>>; files: readonly UploadedFile[] }): unknown {
   const text = (fields['text'] ?? '').trim()

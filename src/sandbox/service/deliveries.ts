@@ -12,7 +12,7 @@ import type { Payload } from './payloads.ts'
 
 interface DeliveriesOptions {
   readonly clock: Clock
-  /** For signatures, because receivers check timestamps against real time. */
+  /** Clock for signatures, because receivers compare timestamps with the real time. */
   readonly wallClock: Clock
   readonly accounts: ReadonlyMap<string, Account>
   readonly prng: Prng
@@ -21,7 +21,7 @@ interface DeliveriesOptions {
   readonly signatureHeaders: 'svix' | 'webhook'
   readonly retryScheduleMs: readonly number[]
   readonly timeoutMs: number
-  /** Called before each attempt, so that the state file is up to date. */
+  /** Saves the state file. Called before each attempt. */
   readonly persist?: () => Promise<void>
 }
 
@@ -37,17 +37,20 @@ interface Delivery extends Payload {
 interface Queued extends Delivery {
   readonly record: DeliveryRecord
   isLost: boolean
-  /** Ends the current wait; null: not waiting. */
+  /** Ends the current wait; null if the delivery isn't waiting. */
   stopWaiting: (() => void) | null
 }
 
 interface DeliveriesState {
   readonly records: readonly DeliveryRecord[]
-  /** Undelivered ids in order, with their queues. */
+  /** Ids of undelivered deliveries in order, each with the name of its queue. */
   readonly queued: readonly { readonly id: string; readonly queue: string }[]
 }
 
-/** Signs and sends deliveries at least once. A failing delivery blocks only later deliveries of its submission. */
+/**
+ * Signs deliveries and sends each at least once. A failing delivery only blocks later deliveries of the same
+ * submission.
+ */
 export class Deliveries {
   readonly #options: DeliveriesOptions
   readonly #agent: Agent
@@ -56,10 +59,10 @@ export class Deliveries {
   readonly #history = new DeliveryHistory()
   readonly #slots = new PQueue({ concurrency: CONCURRENCY })
   #pending = 0
-  /** Number of queues that aren't waiting. */
+  /** Number of queues that aren't waiting on the clock. */
   #busy = 0
   readonly #whenQuiet: (() => void)[] = []
-  /** Number of next deliveries to lose. */
+  /** How many of the next deliveries to lose. */
   #loseNext = 0
   #idle: { readonly promise: Promise<void>; readonly resolve: () => void } | null = null
 
@@ -68,14 +71,15 @@ export class Deliveries {
     this.#agent = new Agent({ connections: CONCURRENCY })
   }
 
-  /** Number of undelivered deliveries. */
+  /** Number of deliveries that have no outcome yet. */
   get pending(): number {
     return this.#pending
   }
 
   /**
-   * Queues a payload, unless the account has no endpoint. Faults may lose, repeat, delay or reorder it.
-   * @param id default: a new id.
+   * Queues a payload. Does nothing if the account has no endpoint. Faults may lose, repeat, delay, or reorder the
+   * delivery.
+   * @param id id of the delivery. Default: a new id.
    * @returns the delivery's id.
    */
   send(account: Account, submissionId: string, payload: Payload, id = this.#newId()): string {
@@ -108,7 +112,7 @@ export class Deliveries {
     return id
   }
 
-  /** Pending and recent deliveries, oldest first. */
+  /** @returns pending and recent deliveries, oldest first. */
   list(): readonly DeliveryRecord[] {
     return this.#history.list()
   }
@@ -117,7 +121,10 @@ export class Deliveries {
     this.#loseNext++
   }
 
-  /** Loses a pending delivery. @throws RangeError for an ended or unknown delivery. */
+  /**
+   * Loses a pending delivery.
+   * @throws RangeError if the delivery has ended or is unknown.
+   */
   lose(id: string): void {
     const record = this.#history.get(id)
     const queued = [...this.#queues.values()].flat().filter((other) => other.id === id)
@@ -128,16 +135,19 @@ export class Deliveries {
     }
   }
 
-  /** Sends an ended delivery again, with its id. @throws RangeError for a pending or unknown delivery. */
+  /**
+   * Sends a delivery that has ended again, with the same id.
+   * @throws RangeError if the delivery is pending or unknown.
+   */
   resend(id: string): void {
     const record = this.#history.get(id)
     if (record.outcome === 'pending') throw new RangeError(`delivery ${id} is still pending`)
     this.#requeue(record, record.submissionId)
   }
 
-  /** Resolves when all pending deliveries wait on the clock. */
+  /** Resolves when every pending delivery waits on the clock. */
   async settled(): Promise<void> {
-    // Lets woken tasks run first.
+    // Lets tasks that the clock woke run first.
     await new Promise((resolve) => setImmediate(resolve))
     if (this.#busy === 0) return
     await new Promise<void>((resolve) => this.#whenQuiet.push(resolve))
@@ -151,13 +161,13 @@ export class Deliveries {
     return { records: this.#history.list(), queued }
   }
 
-  /** Continues pending deliveries. Deliveries that were in flight are sent again. */
+  /** Restores deliveries and sends the pending ones. A delivery that was in flight is sent again. */
   fromState(state: DeliveriesState): void {
     this.#history.restore(state.records)
     for (const { id, queue } of state.queued) this.#requeue(this.#history.get(id), queue)
   }
 
-  /** Resolves when nothing is pending. */
+  /** Resolves when no delivery is pending. */
   idle(): Promise<void> {
     if (this.#pending === 0) return Promise.resolve()
     this.#idle ??= Promise.withResolvers<void>()
@@ -252,7 +262,7 @@ export class Deliveries {
 
   async #attempt(delivery: Queued): Promise<boolean> {
     const { wallClock, faults, activity, signatureHeaders: prefix, timeoutMs } = this.#options
-    // Tests may change the endpoint between attempts.
+    // Read for each attempt, because tests may change the endpoint in between.
     const { target } = delivery.account
     if (target === null) return false
     await this.#options.persist?.()
@@ -278,7 +288,7 @@ export class Deliveries {
       delivery.record.lastStatus = answer.statusCode
       return answer.statusCode >= 200 && answer.statusCode < 300
     } catch {
-      // Refused, cut off, too slow, or the sandbox closes.
+      // The receiver refused, disconnected, or was too slow, or the sandbox is closing.
       return false
     }
   }

@@ -2,7 +2,7 @@ import { timeFromMs } from '../../model/time.ts'
 import type { DeliveryOutcome } from './activity-log.ts'
 import type { Payload } from './payloads.ts'
 
-/** A delivery and its outcome, as plain data. Duplicates with the same id share one record. */
+/** A delivery and its outcome as plain data. Duplicates with the same id share one record. */
 export interface DeliveryRecord extends Payload {
   readonly id: string
   readonly account: string
@@ -10,19 +10,19 @@ export interface DeliveryRecord extends Payload {
   readonly createdAtMs: number
   outcome: DeliveryOutcome | 'pending'
   attempts: number
-  /** Status of the last attempt; null: no answer in time, or no attempt. */
+  /** Status of the last attempt; null if there was no attempt, or no answer in time. */
   lastStatus: number | null
   endedAtMs: number | null
 }
 
 const MAX_ENDED = 1_000
 
-/** The latest deliveries. */
+/** Keeps pending deliveries and the latest ended ones. */
 export class DeliveryHistory {
   #records = new Map<string, DeliveryRecord>()
   #ended = 0
 
-  /** @returns the record of that id, created if missing. */
+  /** @returns the delivery's record, now pending. Creates the record if the id is new. */
   begin(of: Payload & { readonly id: string; readonly submissionId: string }, account: string, nowMs: number): DeliveryRecord {
     const known = this.#records.get(of.id)
     if (known) {
@@ -78,7 +78,7 @@ export class DeliveryHistory {
   }
 }
 
-/** @returns a delivery without its body. */
+/** @returns the fields of a delivery except its body. */
 export function deliveryView({
   id,
   account,

@@ -5,7 +5,10 @@ import { type Question, questionOf } from '../world/questions.ts'
 import type { Submission } from '../world/submission.ts'
 import { applicationOf, factRevision, sourceFrom } from './applications.ts'
 
-/** The detail reads, derived from the lanes: open needs are outstanding, and a carrier session is an application. */
+/**
+ * An outstanding item. The answers in this file derive from the lanes: open needs become outstanding items, and carrier
+ * sessions become applications.
+ */
 
 interface OutstandingItem {
   readonly label: string
@@ -23,8 +26,8 @@ function file(label: string): OutstandingItem {
 }
 
 /**
- * Programs that would take a held submission, with their open questions and files: both can be provided before the release. Empty for other
- * submissions.
+ * @returns programs that match a held submission, with their open questions and files. Both can be provided before the
+ * release. Empty for other submissions.
  */
 function heldPrograms(submission: Submission) {
   const { answers, brief, provided } = submission.records
@@ -36,7 +39,7 @@ function heldPrograms(submission: Submission) {
   }))
 }
 
-/** @returns the outstanding requirements, each once. */
+/** @returns the outstanding requirements. Each appears once, with all markets that need it. */
 export function outstandingView(submission: Submission) {
   const lanes = submission.shownLanes
   const items = new Map<string, OutstandingItem & { markets: string[] }>()
@@ -69,7 +72,7 @@ export function outstandingView(submission: Submission) {
   }
 }
 
-/** @returns the application workspace: an application per carrier session, and the facts. */
+/** @returns the application workspace: one application for each carrier session, and the facts. */
 export function workspaceView(submission: Submission): Readonly<Record<string, unknown>> {
   const lanes = submission.shownLanes
   const workspaceId = idFor(submission, 'workspace')
@@ -92,7 +95,7 @@ export function workspaceView(submission: Submission): Readonly<Record<string, u
   }
 }
 
-/** @returns the carrier sessions, with questions as JSON text. */
+/** @returns the carrier sessions. Their questions are JSON text. */
 export function sessionsView(submission: Submission): readonly Readonly<Record<string, unknown>>[] {
   return submission.shownLanes.flatMap(({ session }) =>
     session === null

@@ -15,12 +15,12 @@ interface Device {
   polledAtMs: number | null
 }
 
-/** Letters of user codes, without ambiguous letters and vowels (RFC 8628, 6.1). */
+/** Letters of user codes. Vowels and ambiguous letters are left out (RFC 8628, 6.1). */
 const LETTERS = [...'BCDFGHJKLMNPQRSTVWXZ']
-/** "Increase by 5 seconds for this and all subsequent requests" (RFC 8628, 3.5). */
+/** A client that polls too early must add this to its interval (RFC 8628, 3.5). */
 const SLOW_DOWN_SECONDS = 5
 
-/** How long an expired code is distinguished from an unknown code. */
+/** How long an expired code is remembered, in ms. After that, the code counts as unknown. */
 const KEPT_MS = 3_600_000
 
 export class Devices {
@@ -31,7 +31,10 @@ export class Devices {
     this.#options = options
   }
 
-  /** @throws OAuthError for an unregistered client, if `device_clients` requires one. */
+  /**
+   * Starts the authorization of a device.
+   * @throws OAuthError if the variant `device_clients` requires a registered client and this one isn't.
+   */
   start(clientId: string, scopes: readonly Scope[]): Device & { readonly expiresInSeconds: number } {
     const { clients, clock, prng, unshown } = this.#options
     if (unshown.word('device_clients') === 'registered' && !clients.read(clientId))
@@ -54,8 +57,9 @@ export class Devices {
   }
 
   /**
-   * Approves or denies a device. @param userCode in any spelling.
-   * @throws RangeError without a waiting device; OAuthError if the brokerage allows none of the scopes.
+   * Approves or denies a device.
+   * @param userCode the code in upper or lower case, with or without separators.
+   * @throws RangeError if no device with this code waits; OAuthError if the brokerage allows none of the scopes.
    */
   decide(userCode: string, account: Account, user: User, isApproved: boolean): void {
     const plain = (code: string) => code.replace(/[^a-z]/gi, '').toUpperCase()
@@ -78,7 +82,10 @@ export class Devices {
     for (const device of state) this.#devices.set(device.deviceCode, device)
   }
 
-  /** @throws OAuthError before the decision, and after the tokens were issued. */
+  /**
+   * @returns the tokens of an approved device.
+   * @throws OAuthError if the device isn't approved, or its tokens were already issued.
+   */
   poll(deviceCode: string, clientId: string): TokenPair {
     const now = this.#options.clock.now()
     const device = this.#devices.get(deviceCode)

@@ -28,8 +28,8 @@ export const operations = [
 export type Operation = (typeof operations)[number]
 
 /**
- * Limits of a fault. Default: strikes every time.
- * @param striking operations in which it can occur.
+ * Fields that limit when a fault occurs. Without them, the fault occurs every time.
+ * @param striking operations in which the fault can occur.
  */
 function limits<const O extends readonly Operation[]>(striking: O) {
   return {
@@ -37,7 +37,7 @@ function limits<const O extends readonly Operation[]>(striking: O) {
     submissionId: z.string().toLowerCase().optional(),
     operation: z.enum(striking).optional(),
     probability: z.number().min(0).max(1).default(1),
-    /** Limit of strikes. */
+    /** The fault occurs at most this many times. */
     count: z.int().positive().optional(),
   }
 }
@@ -51,9 +51,9 @@ const inWrites = limits(['write'])
 
 const ms = z.number().int().min(0).max(600_000)
 
-/** A fault in options and the admin route. */
+/** Schema of a fault in the options and in the admin route. */
 export const faultSchema = z.discriminatedUnion('kind', [
-  // Answers of the API.
+  // Faults of API answers.
   z.strictObject({
     kind: z.literal('status'),
     status: z.int().min(400).max(599),
@@ -62,42 +62,42 @@ export const faultSchema = z.discriminatedUnion('kind', [
     retryAfterAs: z.enum(['seconds', 'date']).default('seconds'),
     ...inAnswers,
   }),
-  /** 200 with HTML. */
+  /** Answers 200 with HTML. */
   z.strictObject({ kind: z.literal('html'), ...inAnswers }),
-  /** Ends the connection before the declared length. */
+  /** Closes the connection before all announced bytes are sent. */
   z.strictObject({ kind: z.literal('cut'), ...inAnswers }),
-  /** Ends the connection after `ms` without an answer. */
+  /** Closes the connection after `ms` without an answer. */
   z.strictObject({ kind: z.literal('hang'), ms: ms.default(60_000), ...inAnswers }),
   /** Answers `ms` late. */
   z.strictObject({ kind: z.literal('slow'), ms: ms.default(1_000), ...inAnswers }),
-  // Pages of a feed.
+  // Faults of feed pages.
   /** Refuses a valid cursor. */
   z.strictObject({ kind: z.literal('invalid_cursor'), ...inFeeds }),
-  /** An empty page with the same cursor. */
+  /** Answers an empty page with the same cursor. */
   z.strictObject({ kind: z.literal('stuck_cursor'), ...inFeeds }),
   z.strictObject({ kind: z.literal('no_next_cursor'), ...inFeeds }),
-  /** An empty page with a new cursor; at most three in a row. */
+  /** Answers an empty page with a new cursor, at most three times in a row. */
   z.strictObject({ kind: z.literal('empty_page'), ...inFeeds }),
-  /** A page with some of the items, and a cursor even at the end. */
+  /** Answers some of the page's items, with a cursor even at the end of the feed. */
   z.strictObject({ kind: z.literal('short_page'), ...inFeeds }),
-  /** A new token expires after `ms`, earlier than announced. */
+  /** A new token expires after `ms`, which is earlier than announced. */
   z.strictObject({ kind: z.literal('token_dies_early'), ms: ms.default(0), ...inTokens }),
-  /** A stored PDF is unavailable. */
+  /** A stored PDF can't be retrieved. */
   z.strictObject({ kind: z.literal('pdf_unavailable'), ...inDocuments }),
-  /** A checkpoint is refused because the application is being saved. */
+  /** Refuses a checkpoint because the application is being saved. */
   z.strictObject({ kind: z.literal('application_busy'), ...inWrites }),
-  // Deliveries.
-  /** Never sent. */
+  // Faults of deliveries.
+  /** Never sends the delivery. */
   z.strictObject({ kind: z.literal('lose'), ...inDeliveries }),
-  /** Sent twice with the same id. */
+  /** Sends the delivery twice with the same id. */
   z.strictObject({ kind: z.literal('duplicate'), ...inDeliveries }),
-  /** Sent twice with different ids, as to two endpoints with the same address. */
+  /** Sends the delivery twice with different ids, as if two endpoints had the same address. */
   z.strictObject({ kind: z.literal('twin'), ...inDeliveries }),
-  /** Sent `ms` later, out of order. */
+  /** Sends the delivery `ms` later. Later deliveries of the submission overtake it. */
   z.strictObject({ kind: z.literal('reorder'), ms: ms.default(1_000), ...inDeliveries }),
-  /** Sent `ms` later, in order. */
+  /** Sends the delivery `ms` later. Later deliveries of the submission wait for it. */
   z.strictObject({ kind: z.literal('delay'), ms: ms.default(1_000), ...inDeliveries }),
-  /** `Date` headers and signature timestamps are `ms` ahead. */
+  /** `Date` headers and timestamps of signatures are `ms` ahead. */
   z.strictObject({ kind: z.literal('clock_skew'), ms: z.number().int(), ...limits(operations) }),
 ])
 
@@ -115,7 +115,10 @@ export const presets = ['none', 'all'] as const
 export type Preset = (typeof presets)[number]
 
 const readOperations = ['events', 'thread', 'requirements', 'outstanding', 'workspace', 'sessions'] as const satisfies readonly Operation[]
-/** Excludes token requests, where a refusal means a revoked credential. */
+/**
+ * Refusals for the preset `all`. Token requests get none, because there a refusal means that the credential was
+ * revoked.
+ */
 const refusals = [
   { status: 401 },
   { status: 404 },
@@ -124,7 +127,10 @@ const refusals = [
   { status: 429, retryAfterSeconds: 1, retryAfterAs: 'date' },
 ] as const
 
-/** @returns the faults of a preset. `all`: every kind, occasionally, without long hangs and `no_next_cursor`. */
+/**
+ * @returns the faults of a preset. `all` has every kind except `no_next_cursor`. Most occur rarely, and hangs are
+ * short.
+ */
 export function presetFaults(preset: Preset): FaultInput[] {
   if (preset === 'none') return []
   return [
@@ -156,7 +162,10 @@ export function presetFaults(preset: Preset): FaultInput[] {
 
 type FaultState = Fault & { readonly struck: number }
 
-/** The active faults. Uses its own random generator, so that faults don't change the data. */
+/**
+ * Holds the active faults and draws them at random. Uses its own random generator, so that faults don't change the
+ * data.
+ */
 export class FaultInjector {
   #faults: { readonly fault: Fault; struck: number }[] = []
   readonly #prng: Prng
@@ -167,12 +176,18 @@ export class FaultInjector {
     this.#onStrike = onStrike
   }
 
-  /** Replaces all faults. @throws z.ZodError for an invalid fault. */
+  /**
+   * Replaces all faults.
+   * @throws z.ZodError if a fault is invalid.
+   */
   set(faults: readonly FaultInput[]): void {
     this.#faults = faults.map((fault) => ({ fault: faultSchema.parse(fault), struck: 0 }))
   }
 
-  /** @throws z.ZodError for an invalid fault. */
+  /**
+   * Adds a fault.
+   * @throws z.ZodError if the fault is invalid.
+   */
   add(fault: FaultInput): void {
     this.#faults.push({ fault: faultSchema.parse(fault), struck: 0 })
   }
@@ -181,7 +196,7 @@ export class FaultInjector {
     return this.#faults.map(({ fault, struck }) => ({ ...fault, struck }))
   }
 
-  /** @returns the first fault of these kinds that strikes; null: no fault strikes. */
+  /** @returns the first fault of these kinds that occurs now; null if none occurs. */
   draw<K extends FaultKind>(kinds: readonly K[], context: FaultContext): Extract<Fault, { kind: K }> | null {
     for (const entry of this.#faults) {
       const { fault } = entry

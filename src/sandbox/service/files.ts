@@ -1,13 +1,15 @@
 import type { Submission } from '../world/submission.ts'
 import { policiesOf } from './policies.ts'
 
-/** A document's file. The service sends `application/pdf` for any uploaded type. */
+/** Content of a document. Uploads of any type are sent as `application/pdf`. */
 interface DocumentFile {
   readonly contentType: 'application/pdf'
   readonly bytes: Buffer
 }
 
-/** @returns the file at a path below the base URL, always with the same bytes; undefined if no submission has it. */
+/**
+ * @returns the file at a path below the base URL; undefined if no submission has it. Each call returns the same bytes.
+ */
 export function fileAt(submissions: readonly Submission[], path: string): DocumentFile | undefined {
   const stored = submissions.flatMap(({ records }) => records.documents).find(({ id }) => path === `/broker/finalized-documents/${id}/pdf`)
   if (stored) return { contentType: 'application/pdf', bytes: Buffer.from(stored.bytes, 'base64') }
@@ -23,7 +25,10 @@ function pathsOf(submission: Submission): (string | null | undefined)[] {
   return [...attached, ...originals, ...ofPolicies]
 }
 
-/** A one-page PDF with ASCII `text`. */
+/**
+ * @param text ASCII text.
+ * @returns a PDF of one page with the text.
+ */
 export function pdfOf(text: string): Buffer {
   const stream = `BT /F1 12 Tf 40 740 Td (${text.replace(/[()\\]/g, '\\$&')}) Tj ET`
   const objects = [

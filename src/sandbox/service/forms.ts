@@ -22,7 +22,7 @@ const acordTitles: Readonly<Record<string, string>> = {
 const trades = ['Contractors', 'Restaurant', 'Trucking', 'Cyber', 'Errors and Omissions', 'Habitational', 'Garage', 'Hospitality'] as const
 const kinds = ['Supplement', 'Loss Summary', 'Statement of Values', 'No Known Loss Letter', 'Driver List', 'Subcontractor List'] as const
 
-/** All forms. There are more than one search returns. */
+/** All forms. There are more than a search returns. */
 const formCatalog: readonly FormItem[] = [
   ...Object.entries(acordTitles).map(([number, title]) => ({
     form_key: `acord_${number}`,
@@ -40,17 +40,20 @@ const formCatalog: readonly FormItem[] = [
   ),
 ]
 
-/** Limit of forms search results, from the spec. */
+/** Maximum number of forms that a search returns, from the specification. */
 const MAX_RESULTS = 50
 
-/** @returns forms with `q` in their key or title, ignoring case. */
+/** @returns forms whose key or title contains `q`, ignoring case. */
 export function searchForms(q: string): readonly FormItem[] {
   const wanted = q.toLowerCase()
   const matches = ({ form_key, title }: FormItem) => form_key.includes(wanted) || title.toLowerCase().includes(wanted)
   return formCatalog.filter(matches).slice(0, MAX_RESULTS)
 }
 
-/** Stores each filled form as a document. @returns the documents as attachments. */
+/**
+ * Stores each filled form as a document.
+ * @returns the documents as attachments.
+ */
 export function finishForms(submission: Submission, forms: readonly string[], atMs: number): Attachment[] {
   return forms.map((key) => {
     const file = { name: `${key}.pdf`, contentType: 'application/pdf', bytes: pdfOf(`Form ${key}, submission ${submission.id}`) }

@@ -17,9 +17,9 @@ export interface Grants {
 
 interface GrantsOptions {
   readonly clock: Clock
-  /** Random generator of this process. */
+  /** Random generator of this process. Another process gets other numbers. */
   readonly prng: Prng
-  /** Depends only on the seed, so that client ids stay valid after a restart. */
+  /** Random generator that depends only on the seed, so that client ids stay valid after a restart. */
   readonly seeded: Prng
   readonly tokens: Tokens
   readonly accounts: ReadonlyMap<string, Account>

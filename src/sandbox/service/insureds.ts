@@ -2,7 +2,10 @@ import type { PlainObject } from '../world/plain.ts'
 import type { Submission } from '../world/submission.ts'
 import { policiesOf } from './policies.ts'
 
-/** The insured record. The spec doesn't define its fields, so it has the applicant's fields at creation; see `GET /_sandbox/variants`. */
+/**
+ * Fields of an insured record besides its name. The specification doesn't define them (see `GET /_sandbox/variants`),
+ * so they are those of the applicant.
+ */
 
 const identityFields = [
   'dba_name',
@@ -17,7 +20,10 @@ const identityFields = [
   'mailing_address',
 ] as const
 
-/** @param submissions a brokerage's, oldest first. @returns undefined for an unknown insured. */
+/**
+ * @param submissions all submissions of a brokerage, oldest first.
+ * @returns the insured record; undefined if the insured is unknown.
+ */
 export function insuredOf(insuredId: string, submissions: readonly Submission[]) {
   const own = submissions.filter((one) => one.insuredId === insuredId)
   const [first] = own

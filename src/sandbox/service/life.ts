@@ -10,13 +10,13 @@ import { finishForms } from './forms.ts'
 import type { Due, Schedule } from './schedule.ts'
 import type { Unshown } from './unshown.ts'
 
-/** Matching takes about 5 minutes, typically 300 s. */
+/** Duration of matching in seconds. */
 export const MATCHING_S = 300
 const FILL_MS = 180_000
-/** Time until a quote: minutes for carrier APIs, longer for portals and underwriters. */
+/** Time in ms until a quote: short for carrier APIs, longer for portals and underwriters. */
 const QUOTE_AFTER_MS = { instant_quote: 60_000, binding: 600_000, specialty: 1_200_000 } as const
 
-/** Automatic steps of a submission, as entries of the schedule. */
+/** Plans and carries out the automatic steps of submissions, as entries of the schedule. */
 export class Life {
   readonly #world: World
   readonly #schedule: Schedule
@@ -26,7 +26,7 @@ export class Life {
     this.#schedule = schedule
   }
 
-  /** Starts marketing: changes `not_started` to `matching`. Lanes attach 300 s later. */
+  /** Starts marketing: changes the status from `not_started` to `matching`. The lanes appear 300 s later. */
   startMatching(submission: Submission, atMs: number): void {
     const patch = { marketing_status: 'matching', marketing_hint: 'Matching usually takes about five minutes.' } as const
     this.#world.play(submission.account, submission.id, [{ do: 'facts', patch }], atMs)
@@ -48,8 +48,8 @@ export class Life {
   }
 
   /**
-   * Starts a form-fill session. `form_keys` trims the resolved set; the first form, the application, is always kept. The completed forms
-   * become finalized documents later.
+   * Starts a form-fill session. `formKeys` selects the forms; the first form, which is the application, is always
+   * included. Three minutes later, the completed forms become finalized documents.
    */
   startFormFill(submission: Submission, formKeys: readonly string[] | undefined, unshown: Unshown, atMs: number) {
     const forms = submission.facts.forms.filter((key, index) => index === 0 || (formKeys?.includes(key) ?? true))
@@ -88,7 +88,10 @@ export class Life {
     this.#world.play(submission.account, submission.id, actions, atMs)
   }
 
-  /** Schedules the quote of a complete lane. Generated submissions follow their story instead. */
+  /**
+   * Schedules the quote of a lane that lacks nothing. Does nothing for generated submissions, because their story has
+   * the quotes.
+   */
   proceed(submission: Submission, lane: Lane, atMs: number): void {
     if (submission.records.brief === null || !lane.rail.submit_ready || lane.rail.quotes.length > 0) return
     const { program_category, submission_market_id: lane_id } = lane.rail
@@ -139,8 +142,9 @@ export class Life {
   }
 
   /**
-   * Releases a quote on a lane: rail, event and mail. Supersedes an earlier quote, and expires its draft bind request.
-   * @param terms `firm`: can be bound. `totalCents`: default: a generated premium.
+   * Releases a quote on a lane: updates the rail, and adds an event and a mail. An earlier quote is superseded, and
+   * draft bind requests of the lane expire.
+   * @param terms `firm`: whether the quote can be bound. `totalCents`: its total; default: a generated premium.
    */
   release(
     submission: Submission,
@@ -185,7 +189,7 @@ function assumptionsOf({ records }: Submission, lane: Lane) {
     .map((key) => ({ key, label: labelOf(key), value: questionOf(key)?.favorable ?? null }))
 }
 
-/** The parties of a submission's mails. */
+/** @returns the persons and addresses in a submission's mails. */
 export function writerOf({ id, facts, records }: Submission): Correspondence {
   const email = records.brief?.producerEmail ?? 'producer@brokerage.example'
   const name = email.split(/[.@]/)[0] ?? email

@@ -5,7 +5,7 @@ import type { ClockKind } from './clocks.ts'
 import type { FaultInput, Preset } from './faults.ts'
 import type { UnshownInput } from './unshown.ts'
 
-/** Layouts of a `submission.events` delivery, which the spec doesn't define. */
+/** Layouts of a `submission.events` delivery. The specification doesn't define the layout. */
 export const eventsPayloads = ['events', 'data', 'single', 'ids-only', 'opaque'] as const
 /**
  * - `events`: `{type, submission_id, events}`
@@ -16,73 +16,79 @@ export const eventsPayloads = ['events', 'data', 'single', 'ids-only', 'opaque']
  */
 export type EventsPayload = (typeof eventsPayloads)[number]
 
-/** Waits between attempts of a delivery, which the spec doesn't define. */
+/** Waits between attempts of a delivery. The specification doesn't define them. */
 export const RETRY_SCHEDULE_MS: readonly number[] = [500, 1_000, 2_000, 5_000, 10_000, 30_000, 60_000]
 
 export interface AccountOptions {
   readonly name: string
-  /** Default: derived from the seed. */
+  /** Default: a brokerage derived from the seed. */
   readonly brokerage?: { readonly id: string; readonly name: string }
-  /** Default: `SandboxOptions.submissions`. */
+  /** Number of submissions. Default: `SandboxOptions.submissions`. */
   readonly submissions?: number
-  /** URL for deliveries. Default: no deliveries. */
+  /** URL that gets the deliveries. Without it, none are sent. */
   readonly target?: string
-  /** Event types and `message`. Default: everything. */
+  /** Event types to deliver, and `message` for messages. Default: everything. */
   readonly eventTypes?: readonly string[]
 }
 
-/** Options of a sandbox. Times are in milliseconds. */
+/** Options of a sandbox. Times are in ms. */
 export interface SandboxOptions {
-  /** Default: 127.0.0.1. */
+  /** Address to listen on. Default: 127.0.0.1. */
   readonly host?: string
-  /** Default: any free port. */
+  /** Port to listen on. Default: any free port. */
   readonly port?: number
-  /** Base of a fast clock. Default: the real clock. */
+  /** The clock that a fast clock follows. Default: the real clock. */
   readonly clock?: Clock
-  /** `real`: `clock` itself. `fast`: `clockFactor` times as fast. `step`: advanced only by `Sandbox.advance`. Default: `real`. */
+  /**
+   * `real`: `clock` itself. `fast`: `clockFactor` times as fast. `step`: only `Sandbox.advance` advances the clock.
+   * Default: `real`.
+   */
   readonly clockKind?: ClockKind
-  /** Default: 60. */
+  /** Speed of a fast clock. Default: 60. */
   readonly clockFactor?: number
-  /** Ids, names, stories and secrets derive from the seed. */
+  /** Ids, names, stories, and secrets derive from the seed. */
   readonly seed?: string
   /** Default: one account named `default`. */
   readonly accounts?: readonly AccountOptions[]
-  /** Submissions per account. Default: 12. */
+  /** Number of submissions of each account. Default: 12. */
   readonly submissions?: number
   /** Speed of the story: at 10, five minutes take 30 s. Default: 1. */
   readonly speed?: number
-  /** Whether the story starts immediately. Otherwise, `Sandbox.story` starts it. Default: true. */
+  /** Whether the story starts immediately. If not, call `Sandbox.story.start`. Default: true. */
   readonly autoStart?: boolean
-  /** End of the generated history. The same seed and time give the same data. Default: now. */
+  /** Time at which the generated history ends. The same seed and time give the same data. Default: now. */
   readonly startMs?: number
-  /** State file, kept between runs. Default: none. */
+  /** File that keeps the state between runs. Without it, the state isn't saved. */
   readonly stateFile?: string
   readonly faults?: Preset | readonly FaultInput[]
   readonly eventsPayload?: EventsPayload
-  /** Prefix of the signature headers. */
+  /** Prefix of the signature headers, as in `svix-signature`. */
   readonly signatureHeaders?: 'svix' | 'webhook'
-  /** Whether to offer `/broker/submissions` and `/broker/insureds`, which the spec doesn't define. Default: false. */
+  /**
+   * Whether to offer `/broker/submissions` and `/broker/insureds`. The specification doesn't define them. Default:
+   * false.
+   */
   readonly lists?: boolean
-  /** Waits between attempts of a delivery. After the last attempt, it is dead-lettered. */
+  /** Waits between attempts of a delivery. After the last attempt, the delivery is dead-lettered. */
   readonly retryScheduleMs?: readonly number[]
-  /** Timeout of an attempt. Default: 10 s, as at the service. */
+  /** Time limit of one attempt. Default: 10 s, like the service. */
   readonly deliveryTimeoutMs?: number
-  /** Choices that the spec leaves open, by name. `Sandbox.unshown` lists all. */
+  /** Values for choices that the specification leaves open, by name. `Sandbox.unshown` lists all choices. */
   readonly unshown?: UnshownInput
-  /** Called for each finished delivery, fault and story step. */
+  /** Called for each finished delivery, each fault, and each story step. */
   readonly observe?: (notice: Notice) => void
-  /** Called for each answer before it is sent. */
+  /** Called for each answer, before it is sent. */
   readonly observeAnswer?: (answer: SentAnswer) => void
 }
 
-/** An answer as sent. */
+/** An answer as it is sent. */
 export interface SentAnswer {
   readonly method: string
-  /** Below the base URL, without the query. */
+  /** Path below the base URL, without the query. */
   readonly path: string
   readonly status: number
   readonly contentType: string
   readonly body: Buffer
-  /** Condition of an error; null for a success or a fault. */
+  /** Name of the error in `conditions.ts`; null for a success or a fault. */
   readonly condition: ConditionName | null
 }

@@ -33,7 +33,7 @@ export interface SandboxParts {
   readonly authority: Authority
   readonly grants: Grants
   readonly unshown: Unshown
-  /** null: the state isn't saved. */
+  /** Null if the state isn't saved. */
   readonly stateFile: StateFile | null
   readonly options: SandboxOptions
 }

@@ -3,15 +3,15 @@ import type { EventsPayload } from './options.ts'
 import type { Unshown } from './unshown.ts'
 import { deliveredEvent, deliveredMessage } from './variants.ts'
 
-/** An unsigned delivery. */
+/** Content of a delivery. It isn't signed yet. */
 export interface Payload {
   readonly type: string
   readonly body: string
-  /** Ids of the delivery's events or message. */
+  /** Ids of the events or the message in the delivery. */
   readonly itemIds: readonly string[]
 }
 
-/** @returns payloads that deliver the events in this layout. */
+/** @returns the payloads that deliver these events in the given layout. */
 export function eventPayloads(layout: EventsPayload, submissionId: string, all: readonly MarketEvent[], unshown: Unshown): Payload[] {
   const type = 'submission.events'
   const ids = all.map((event) => event.id)
@@ -31,7 +31,7 @@ export function eventPayloads(layout: EventsPayload, submissionId: string, all: 
   }
 }
 
-/** @returns the delivery of one message. */
+/** @returns the payload that delivers one message. */
 export function messagePayload(submissionId: string, message: ThreadMessage, unshown: Unshown): Payload {
   const type = 'submission.message'
   return {

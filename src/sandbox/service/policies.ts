@@ -2,9 +2,7 @@ import { uuidOf } from '../world/ids.ts'
 import type { Lane, Submission } from '../world/submission.ts'
 import { policyIdOf } from './binding.ts'
 
-/** The policy of a bound lane. The spec doesn't define its field names; see `GET /_sandbox/variants`. */
-
-/** Share of the net premium. Only non-admitted policies have the tax and the fee. */
+/** Tax as a share of the net premium, and a fee. Only policies that aren't admitted have them. */
 const SURPLUS_LINES_TAX = 0.0485
 const SURPLUS_LINES_FEE_CENTS = 15_000
 const COMMISSION_RATES = { instant_quote: 0.12, binding: 0.15, specialty: 0.1 } as const
@@ -15,7 +13,10 @@ const documentKinds = [
   { kind: 'declarations', name: 'Declarations.pdf' },
 ] as const
 
-/** @returns the policies of the shown bound lanes. Amounts are in cents; the rate is a share of the net premium. */
+/**
+ * @returns the policies of the bound lanes that the service shows. The specification doesn't define the field names
+ * (see `GET /_sandbox/variants`). Amounts are in cents. `rate` is a share of the net premium.
+ */
 export function policiesOf(submission: Submission) {
   return submission.shownLanes.filter(({ rail }) => rail.bound).map((lane) => policyOf(submission, lane))
 }
@@ -54,7 +55,7 @@ export function policyDocuments({ rail }: Lane) {
   })
 }
 
-/** @returns the same day a year later; February 28 for February 29. */
+/** @returns the same day one year later. February 29 becomes February 28. */
 function yearAfter(day: string): string {
   const [year = '', month = '', date = ''] = day.split('-')
   return `${Number(year) + 1}-${month}-${month === '02' && date === '29' ? '28' : date}`

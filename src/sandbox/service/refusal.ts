@@ -1,10 +1,10 @@
 import type { z } from 'zod'
 import type { ConditionName } from '../../client/openapi/conditions.ts'
 
-/** A refused request. Sent as `{"detail": …}` with the status of its condition. */
+/** A refused request. The answer is `{"detail": …}` with the status of `condition`. */
 export class Refusal extends Error {
   readonly condition: ConditionName
-  /** Text, a list of validation errors, or an object with a `code`. */
+  /** A text, a list of validation errors, or an object with a `code`. */
   readonly detail: unknown
   readonly headers: Readonly<Record<string, string>>
 
@@ -16,7 +16,10 @@ export class Refusal extends Error {
   }
 }
 
-/** @throws Refusal with a list of `loc`, `msg` and `type`. */
+/**
+ * @returns the parsed body.
+ * @throws Refusal with a list of problems, each with `loc`, `msg`, and `type`.
+ */
 export function parseBody<T extends z.ZodType>(schema: T, body: unknown, place: 'body' | 'query' = 'body'): z.output<T> {
   const parsed = schema.safeParse(body)
   if (parsed.success) return parsed.data
@@ -24,12 +27,12 @@ export function parseBody<T extends z.ZodType>(schema: T, body: unknown, place: 
   throw new Refusal('invalid_input', problems)
 }
 
-/** @returns the error for one field. */
+/** @returns a Refusal with one problem. */
 export function invalid(loc: readonly string[], msg: string, type = 'value_error', condition: ConditionName = 'invalid_input'): Refusal {
   return new Refusal(condition, [{ loc, msg, type }])
 }
 
-/** An OAuth error with a code of RFC 6749 or 8628. */
+/** An OAuth error. Its code is from RFC 6749 or RFC 8628. */
 export class OAuthError extends Error {
   readonly code: string
   readonly headers: Readonly<Record<string, string>>

@@ -3,7 +3,7 @@ import type { Lane, Submission } from '../world/submission.ts'
 import type { Assessment, MarketReadiness, Rail, RequirementsView } from '../world/wire.ts'
 import { bindRequestIdOf } from './binding.ts'
 
-/** @returns the requirements view at `nowMs`, without hidden lanes. */
+/** @returns the requirements view at the time `nowMs`. Hidden lanes are left out. */
 export function requirementsView(submission: Submission, nowMs: number): RequirementsView {
   const lanes = submission.shownLanes
   const generatedAt = timeFromMs(nowMs)
@@ -17,7 +17,10 @@ export function requirementsView(submission: Submission, nowMs: number): Require
   }
 }
 
-/** Adds the bind request's id, which no other answer contains. */
+/**
+ * Adds the id of the lane's bind request. The specification has no list of bind requests, so readers couldn't find it
+ * otherwise.
+ */
 function marketOf(submission: Submission, lane: Lane): MarketReadiness {
   const bindRequestId = bindRequestIdOf(submission, lane)
   return bindRequestId === null ? lane.market : { ...lane.market, bind_request_id: bindRequestId }

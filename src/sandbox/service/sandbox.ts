@@ -26,7 +26,7 @@ interface SandboxStats extends Counts {
 }
 
 interface Entry {
-  /** true: sends no delivery. */
+  /** If true, no delivery is sent. */
   readonly quiet?: boolean
 }
 
@@ -42,17 +42,17 @@ const plainFacts: SubmissionFacts = {
   documents_on_file: [],
 }
 
-/** Prefix of the API's paths. */
+/** Path of the API's base URL. */
 export const BASE_PATH = '/api/v1'
 
 /**
- * A running emulator, and everything that tests can change or inspect. Methods throw RangeError for an unknown account, submission or item.
- * Changes send deliveries unless noted.
+ * A running emulator, with everything that tests can change or inspect. Changes send deliveries, unless a comment says
+ * otherwise. Methods throw RangeError if an account, submission, or item is unknown.
  */
 export class Sandbox {
-  /** `http://host:port`. */
+  /** Such as `http://127.0.0.1:8090`. */
   readonly origin: string
-  /** Includes the version segment. */
+  /** URL of the API with its version, such as `http://127.0.0.1:8090/api/v1`. */
   readonly baseUrl: string
   readonly faults: FaultInjector
   readonly access: Access
@@ -62,7 +62,7 @@ export class Sandbox {
   readonly story: Story
   readonly tokens: Tokens
   readonly world: World
-  /** Requests and totals. */
+  /** Requests so far, and totals. */
   readonly activity: ActivityLog
   readonly #parts: SandboxParts
 
@@ -81,7 +81,7 @@ export class Sandbox {
     this.activity = parts.activity
   }
 
-  /** In the order of the options. */
+  /** Names in the order of the options. */
   get accountNames(): string[] {
     return [...this.#parts.accounts.keys()]
   }
@@ -93,7 +93,10 @@ export class Sandbox {
     return account
   }
 
-  /** Signs with a new secret from now on. @returns the secret. */
+  /**
+   * From now on, signs deliveries with a new secret.
+   * @returns the secret.
+   */
   rotateWebhookSecret(account: string): string {
     const target = this.account(account)
     target.webhookSecret = `whsec_${this.#parts.prng.bytes(`secret after ${target.webhookSecret}`).toString('base64')}`
@@ -104,7 +107,10 @@ export class Sandbox {
     return [...this.world.submissions(account).keys()]
   }
 
-  /** Adds an empty submission. @returns its id. */
+  /**
+   * Adds a submission without lanes, events, and messages.
+   * @returns its id.
+   */
   addSubmission(account: string, init: { submissionId?: string; facts?: Partial<SubmissionFacts> } = {}): string {
     const facts = { ...plainFacts, ...init.facts }
     return this.world.addSubmission(account, init.submissionId ?? this.world.newId(), facts).id
@@ -112,8 +118,8 @@ export class Sandbox {
 
   /**
    * Opens a lane and makes the rail available.
-   * @param init `market`: default: the first market. `hidden`: hides the lane until `revealLane`.
-   * @returns the lane; its id is `rail.submission_market_id`.
+   * @param init `market`: default is the first market. `hidden`: hides the lane until `revealLane` is called.
+   * @returns the lane. Its id is `rail.submission_market_id`.
    */
   addLane(account: string, submissionId: string, init: { market?: Market; hidden?: boolean } = {}): LaneInit {
     const [market, trade] = [init.market ?? markets[0], trades[0]]
@@ -130,7 +136,7 @@ export class Sandbox {
     this.#play(account, submissionId, [{ do: 'patch_lane', laneId, patch }])
   }
 
-  /** Shows a hidden lane and its past events. */
+  /** Shows a hidden lane and its events so far. */
   revealLane(account: string, submissionId: string, laneId: string): void {
     this.#play(account, submissionId, [{ do: 'reveal', laneId }])
   }
@@ -147,7 +153,7 @@ export class Sandbox {
     return this.addEvents(account, submissionId, [init], entry)[0] as MarketEvent
   }
 
-  /** Adds events, delivered together. */
+  /** Adds events. One delivery contains them all. */
   addEvents(account: string, submissionId: string, inits: readonly EventInit[], entry: Entry = {}): MarketEvent[] {
     const actions = inits.map((event): Action => ({ do: 'event', event }))
     return this.#play(account, submissionId, actions, entry).events
@@ -157,27 +163,30 @@ export class Sandbox {
     return this.#play(account, submissionId, [{ do: 'message', message: init }], entry).messages[0] as ThreadMessage
   }
 
-  /** Hides events and messages, without a delivery. */
+  /** Hides events and messages. Sends no delivery. */
   concealItems(account: string, submissionId: string, ids: readonly string[]): void {
     const { events, thread } = this.world.submission(account, submissionId)
     for (const feed of [events, thread]) feed.conceal(({ id }) => ids.includes(id))
   }
 
-  /** Shows hidden events and messages, without a delivery. */
+  /** Shows hidden events and messages. Sends no delivery. */
   showItems(account: string, submissionId: string, ids: readonly string[]): void {
     const { events, thread } = this.world.submission(account, submissionId)
     for (const feed of [events, thread]) feed.reveal(({ id }) => ids.includes(id))
   }
 
-  /** Fills a submission's feeds for benchmarks, without deliveries. @param endMs time of the last item; default: now. */
+  /**
+   * Fills a submission's feeds for benchmarks. Sends no deliveries.
+   * @param endMs time of the last item in ms since the epoch. Default: now.
+   */
   fillFeeds(account: string, submissionId: string, counts: { events: number; messages: number }, endMs?: number): void {
     const { clock, prng } = this.#parts
     fillFeeds(this.world.submission(account, submissionId), prng, counts, endMs ?? clock.now())
   }
 
   /**
-   * Sends any body, signed, to the account's endpoint.
-   * @param options `submissionId`: the submission whose order applies. `id`: default: a new id.
+   * Signs any body and sends it to the account's endpoint.
+   * @param options `submissionId`: deliveries of this submission stay in order. `id`: default is a new id.
    * @returns the delivery's id.
    */
   deliver(account: string, body: string, options: { submissionId?: string; id?: string } = {}): string {
@@ -197,14 +206,17 @@ export class Sandbox {
     return this.#parts.options.clockKind ?? 'real'
   }
 
-  /** Advances a stepped clock. @throws RangeError on another clock. */
+  /**
+   * Advances a step clock.
+   * @throws RangeError if the clock is of another kind.
+   */
   async advance(ms: number): Promise<void> {
     const { clock, deliveries } = this.#parts
     if (!(clock instanceof StepClock)) throw new RangeError('the clock runs automatically; start the sandbox with --clock step')
     await clock.advance(ms, () => deliveries.settled())
   }
 
-  /** @returns the API's current content of one or all submissions. */
+  /** @returns what the API shows now, for one submission or for all. */
   truth(account: string, submissionId?: string): SubmissionTruth[] {
     const { clock, unshown } = this.#parts
     const submissions =
@@ -212,7 +224,7 @@ export class Sandbox {
     return submissions.map((submission) => submissionTruth(submission, clock.now(), unshown))
   }
 
-  /** @returns every choice that the spec leaves open. */
+  /** @returns every choice that the specification leaves open. */
   unshown(): Choice[] {
     return [...this.#parts.unshown.list(), ...optionChoices(this.#parts.options), ...fixedChoices()]
   }
@@ -227,13 +239,13 @@ export class Sandbox {
     }
   }
 
-  /** Stops the story, drops pending deliveries and closes all connections. */
+  /** Stops the story, drops pending deliveries, and closes all connections. */
   async close(): Promise<void> {
     const { app, deliveries, schedule, story } = this.#parts
     story.pause()
     schedule.close()
     await app.close()
-    // Saves pending deliveries for the next process.
+    // Saves pending deliveries, so that the next process sends them.
     await this.#parts.stateFile?.close()
     await deliveries.close()
   }

@@ -3,21 +3,21 @@ import type { PlainObject } from '../world/plain.ts'
 
 /** A future step of a submission, as plain data. */
 export interface Due {
-  /** ms since the epoch. */
+  /** Time in ms since the epoch. */
   readonly atMs: number
   readonly account: string
   readonly submissionId: string
-  /** Kind of step, defined by the owner of the schedule. */
+  /** Kind of step. `Life.carryOut` knows the kinds. */
   readonly kind: string
   readonly data: PlainObject
 }
 
-/** Limits timers to less than a day, so that clock changes are noticed. */
+/** Longest time of one timer, so that the schedule notices changes of the clock. */
 const LONGEST_WAIT_MS = 3_600_000
 
 /**
- * Carries out entries in order of time, each at its own time. If an entry adds another for a past time, the same run carries it out. One
- * timer serves all entries, with any kind of clock.
+ * Carries out entries in order of their time. An entry may add another entry whose time has passed. The same run
+ * carries it out. One timer serves all entries, with any kind of clock.
  */
 export class Schedule {
   readonly #clock: Clock
@@ -27,13 +27,13 @@ export class Schedule {
   #isClosed = false
   #isRunning = false
 
-  /** @param carryOut called at an entry's time or later; its effects have the time `due.atMs`. */
+  /** @param carryOut called at an entry's time or later. Its effects must have the time `due.atMs`. */
   constructor(clock: Clock, carryOut: (due: Due) => void) {
     this.#clock = clock
     this.#carryOut = carryOut
   }
 
-  /** Entries of the same time keep their order. */
+  /** Adds an entry. Entries with the same time keep their order. */
   add(due: Due): void {
     const at = this.#entries.findIndex((other) => other.atMs > due.atMs)
     if (at === -1) this.#entries.push(due)
@@ -46,12 +46,12 @@ export class Schedule {
     this.#arm()
   }
 
-  /** @returns pending entries, in order of time. */
+  /** @returns pending entries in order of their time. */
   pending(): readonly Due[] {
     return [...this.#entries]
   }
 
-  /** Replaces all entries. Overdue entries run immediately. */
+  /** Replaces all entries. Overdue entries are carried out immediately. */
   restore(entries: readonly Due[]): void {
     this.#entries = [...entries].sort((a, b) => a.atMs - b.atMs)
     this.#arm()

@@ -1,8 +1,8 @@
 export const scopes = ['broker_mcp', 'broker_submit'] as const
-/** `broker_mcp` reads, `broker_submit` writes. */
+/** `broker_mcp` allows reads. `broker_submit` allows reads and writes. */
 export type Scope = (typeof scopes)[number]
 
-/** @returns the scopes of a space-separated list; null if one is unknown. */
+/** @returns the scopes in a list separated by spaces; null if one is unknown. */
 export function parseScopes(text: string): Scope[] | null {
   const named = text.split(' ').filter((scope) => scope !== '')
   if (named.some((name) => !scopes.some((scope) => scope === name))) return null

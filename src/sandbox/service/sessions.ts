@@ -6,7 +6,7 @@ import type { Scope } from './scopes.ts'
 import type { Tokens } from './tokens.ts'
 import type { Unshown } from './unshown.ts'
 
-/** A broker's approval, as plain data. */
+/** The approval of a client by a user, as plain data. */
 export interface Approval {
   readonly account: string
   readonly userId: string
@@ -22,7 +22,7 @@ export interface TokenPair {
 
 interface RefreshToken {
   readonly token: string
-  /** Groups all tokens of one approval. */
+  /** Id of the session. All tokens of one session share it. */
   readonly family: string
   readonly approval: Approval
   readonly expiresAtMs: number
@@ -37,7 +37,7 @@ interface SessionsOptions {
   readonly unshown: Unshown
 }
 
-/** Sessions of users. Each use of a refresh token replaces the token. */
+/** Sessions of users. A refresh token works once, and its use returns the next one. */
 export class Sessions {
   readonly #options: SessionsOptions
   readonly #refreshTokens = new Map<string, RefreshToken>()
@@ -46,18 +46,26 @@ export class Sessions {
     this.#options = options
   }
 
-  /** The brokerage's programmatic-access controls limit the scopes. @throws OAuthError if no scope is left. */
+  /**
+   * Approves a client. The brokerage's programmatic-access controls limit the scopes.
+   * @throws OAuthError if no scope is left.
+   */
   approve(account: Account, user: User, clientId: string, asked: readonly Scope[]): Approval {
     const scopes = asked.filter((scope) => account.programmaticScopes.includes(scope))
     if (scopes.length === 0) throw new OAuthError('invalid_scope', 'This brokerage allows none of these scopes to connected apps')
     return { account: account.name, userId: user.id, clientId, scopes }
   }
 
-  /** Begins a session. @param family the session's name. @throws OAuthError if the user is inactive. */
+  /**
+   * Begins or continues a session.
+   * @param family id of the session. Default: a new id.
+   * @returns new tokens.
+   * @throws OAuthError if the user is inactive, or if no scope is left.
+   */
   open(approval: Approval, family: string = this.#options.prng.uuid()): TokenPair {
     const { account, user } = this.#holder(approval)
     const { clock, prng, tokens, unshown } = this.#options
-    // The brokerage may now allow fewer scopes.
+    // Checks the scopes again, because the brokerage may now allow fewer.
     const { scopes } = this.approve(account, user, approval.clientId, approval.scopes)
     for (const [old, { expiresAtMs: endMs }] of this.#refreshTokens) if (endMs <= clock.now()) this.#refreshTokens.delete(old)
     const token = `ort_${prng.uuid()}${prng.uuid()}`.replaceAll('-', '')
@@ -68,10 +76,11 @@ export class Sessions {
   }
 
   /**
-   * Exchanges a refresh token once.
-   * @param clientId null: not sent. @param scopes null: all approved.
-   * @throws OAuthError for a token that is unknown, expired, used, or another client's. Reuse ends the session, unless `refresh_reuse`
-   * differs.
+   * Exchanges a refresh token, which works once.
+   * @param clientId null if the request contains none.
+   * @param scopes null for all approved scopes.
+   * @throws OAuthError if the token is unknown, expired, used, or another client's. Reuse also ends the session, unless
+   * the variant `refresh_reuse` is `refuse`.
    */
   refresh(token: string, clientId: string | null, scopes: readonly Scope[] | null): TokenPair {
     const known = this.#refreshTokens.get(token)
@@ -87,13 +96,13 @@ export class Sessions {
     return pair
   }
 
-  /** @returns active sessions of a brokerage's connected apps, by name. */
+  /** @returns the active sessions of a brokerage's connected apps, by session id. */
   list(account: string): Map<string, Approval> {
     const live = [...this.#refreshTokens.values()].filter((one) => one.approval.account === account && !one.isUsed)
     return new Map(live.map(({ family, approval }) => [family, approval]))
   }
 
-  /** Ends a session and expires its tokens. */
+  /** Ends a session. Its tokens expire immediately. */
   end(family: string): void {
     for (const [token, known] of this.#refreshTokens) if (known.family === family) this.#refreshTokens.delete(token)
     this.#options.tokens.expireFamily(family)

@@ -2,19 +2,19 @@ import { readFileSync } from 'node:fs'
 import { replaceFile } from '../../base/durable-file.ts'
 import { codeOf, UsageError } from '../../base/errors.ts'
 
-/** Increased with each change of a part's shape. */
+/** Increase this whenever the shape of a part changes. */
 const STATE_VERSION = 2
 const WRITE_DELAY_MS = 200
 
-/** A part of a state file. */
+/** A part of the sandbox whose state is saved in the state file. */
 export interface Stateful {
-  /** @returns all content not derived from seed and options, as JSON values. */
+  /** @returns everything that doesn't derive from the seed and the options, as JSON values. */
   toState(): unknown
-  /** Restores the result of `toState` from an earlier process with the same seed. */
+  /** Restores a result of `toState`. It may come from an earlier process with the same seed. */
   fromState(state: unknown): void
 }
 
-/** Identifies the world of a state file. */
+/** Seed and account names. A state file fits only a sandbox with the same values. */
 export interface StateOwner {
   readonly seed: string
   readonly accounts: readonly string[]
@@ -22,16 +22,16 @@ export interface StateOwner {
 
 export interface SavedState extends StateOwner {
   readonly version: number
-  /** Number of earlier processes. */
+  /** Number of processes that used the file before. */
   readonly runs: number
-  /** Time of the sandbox's clock. */
+  /** Time of the sandbox's clock when the state was saved, in ms since the epoch. */
   readonly nowMs: number
   readonly parts: Readonly<Record<string, unknown>>
 }
 
 /**
- * @returns null without a file.
- * @throws UsageError for an unreadable or invalid file, or a file with another version, seed or accounts.
+ * @returns null if the file doesn't exist.
+ * @throws UsageError if the file is unreadable or invalid, or has another version, seed, or accounts.
  */
 export function readState(path: string, owner: StateOwner): SavedState | null {
   const saved = parse(path)
@@ -58,22 +58,22 @@ function parse(path: string): SavedState | null {
     if (value && typeof value.version === 'number' && typeof value.seed === 'string' && Array.isArray(value.accounts))
       return value as SavedState
   } catch {
-    // The file isn't JSON; the error below reports the problem.
+    // The file isn't JSON. The error below reports this.
   }
   throw new UsageError([`${path} is no state file of the sandbox; name another file, or remove it`])
 }
 
 interface StateFileOptions extends StateOwner {
   readonly path: string
-  /** Number of processes, including this one. */
+  /** Number of processes that used the file, including this one. */
   readonly runs: number
   readonly nowMs: () => number
   readonly parts: Readonly<Record<string, Stateful>>
 }
 
 /**
- * Saves a sandbox's state. Each write replaces the whole file, so the process may be killed at any time. Answers and deliveries are sent
- * only after the state is saved.
+ * Saves a sandbox's state. Each write replaces the file atomically, so the process can be killed at any time. Answers
+ * and deliveries are sent only after the state is saved.
  */
 export class StateFile {
   readonly #options: StateFileOptions
@@ -87,11 +87,11 @@ export class StateFile {
     this.#options = options
   }
 
-  /** Marks the state as changed. The state is saved soon, or by `persist`. */
+  /** Marks the state as changed. It is saved after 200 ms, or earlier by `persist`. */
   touch(): void {
     if (this.#isClosed) return
     this.#isDirty = true
-    // A failed write is retried with the next change, and reported to callers of `persist`.
+    // A failed write is retried after the next change. Callers of `persist` get the error.
     this.#timer ??= setTimeout(() => void this.persist().catch(() => {}), WRITE_DELAY_MS).unref()
   }
 
@@ -102,7 +102,7 @@ export class StateFile {
     return this.#queued
   }
 
-  /** Saves the state for the last time. */
+  /** Saves the state and ends saving. */
   async close(): Promise<void> {
     this.touch()
     const written = this.persist()

@@ -10,11 +10,11 @@ import type { BuiltParts } from './parts.ts'
 import { invalid, parseBody, Refusal } from './refusal.ts'
 
 const { document_ids } = threadPostSchema.shape
-/** Accepts a blank body, which has a separate refusal. */
+/** Accepts a blank body here, because a blank body gets its own Refusal. */
 const threadBody = threadPostSchema.extend({ body: z.string(), document_ids: document_ids.unwrap().default([]) })
 
 const MAX_KEY_LENGTH = 128
-/** The service typically answers within a couple of minutes. */
+/** Time in ms until the service answers a reply. The real service takes a few minutes. */
 const ANSWER_AFTER_MS = 120_000
 
 interface ThreadPost {
@@ -22,14 +22,15 @@ interface ThreadPost {
   readonly input: unknown
   readonly idempotencyKey: string | undefined
   readonly atMs: number
-  /** Sender. */
+  /** User who sends the reply. */
   readonly user: User
 }
 
 /**
- * Records a reply of the brokerage, and schedules the service's answer. For a known `Idempotency-Key`, returns the first message's id.
+ * Records a reply of the brokerage, and schedules the service's answer. If the `Idempotency-Key` is known, only returns
+ * the id of its first message.
  * @returns the message's id.
- * @throws Refusal for a blank body, a long key, or another submission's document (400).
+ * @throws Refusal if the body is blank, the key is too long, or a document belongs to another submission (400).
  */
 export function postToThread(parts: BuiltParts, post: ThreadPost): string {
   const { life, world } = parts

@@ -4,15 +4,15 @@ import type { Account, Credential, User } from './accounts.ts'
 import type { FaultInjector } from './faults.ts'
 import type { Scope } from './scopes.ts'
 
-/** Lifetime of access tokens, from the spec. */
+/** Lifetime of access tokens, from the specification. */
 export const LIFETIME_SECONDS = 3_600
 
 /**
- * The owner of a token, and its scopes.
+ * Owner of a token, and the token's scopes:
  * - `machine`: a brokerage's key
  * - `partner`: the key of a partner that acts as the brokerage
- * - `user`: a user through a connected app
- * - `portal`: a user in an unrestricted portal session
+ * - `user`: a user of a connected app
+ * - `portal`: a user in a portal session, with all scopes
  */
 export type Caller = { readonly account: Account; readonly scopes: readonly Scope[] } & (
   | { readonly kind: 'machine' | 'partner'; readonly credential: Credential; readonly user: null }
@@ -21,12 +21,12 @@ export type Caller = { readonly account: Account; readonly scopes: readonly Scop
 
 interface Token {
   readonly caller: Caller
-  /** Session of the user. */
+  /** Id of the user's session; null for a token without a session. */
   readonly family: string | null
   readonly expiresAtMs: number
 }
 
-/** A token in a state file. `holder`: the id of its credential or user. */
+/** A token as saved in the state file. `holder` is the id of its credential or user. */
 interface SavedToken {
   readonly token: string
   readonly account: string
@@ -44,7 +44,7 @@ interface TokensOptions {
   readonly accounts: ReadonlyMap<string, Account>
 }
 
-/** Issues bearer tokens and finds their callers. */
+/** Issues access tokens and finds their owners. */
 export class Tokens {
   readonly #options: TokensOptions
   readonly #tokens = new Map<string, Token>()
@@ -53,7 +53,7 @@ export class Tokens {
     this.#options = options
   }
 
-  /** @returns the credential's caller, active or not; null: unknown. */
+  /** @returns the owner of a credential, even if the credential is inactive; null if it is unknown. */
   find(clientId: string, clientSecret: string): Extract<Caller, { kind: 'machine' | 'partner' }> | null {
     const isMeant = (other: Credential) => other.clientId === clientId && other.clientSecret === clientSecret
     for (const account of this.#options.accounts.values()) {
@@ -65,7 +65,10 @@ export class Tokens {
     return null
   }
 
-  /** @param family the user's session. */
+  /**
+   * Issues an access token.
+   * @param family id of the user's session.
+   */
   mint(caller: Caller, family: string | null = null): string {
     const { clock, faults, prng } = this.#options
     this.#deleteExpired()
@@ -81,7 +84,10 @@ export class Tokens {
     return token
   }
 
-  /** @param authorization the header. @returns null for a missing, unknown or expired token. */
+  /**
+   * @param authorization value of the header `Authorization`.
+   * @returns the token's owner; null if the token is missing, unknown, or expired.
+   */
   callerOf(authorization: string | undefined): Caller | null {
     const token = /^Bearer (\S+)$/i.exec(authorization ?? '')?.[1]
     const known = token === undefined ? undefined : this.#tokens.get(token)

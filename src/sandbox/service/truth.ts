@@ -7,7 +7,7 @@ import { requirementsView } from './requirements.ts'
 import { Unshown } from './unshown.ts'
 import { contentOf } from './variants.ts'
 
-/** The API's complete content of one submission. */
+/** Everything that the API shows for one submission. */
 export interface SubmissionTruth {
   readonly submission_id: string
   /** Oldest first. */
@@ -21,7 +21,7 @@ export interface SubmissionTruth {
   readonly policies: readonly Readonly<Record<string, unknown>>[]
 }
 
-/** @param nowMs `generated_at` of the requirements view. */
+/** @param nowMs time of the requirements view, in ms since the epoch. */
 export function submissionTruth(submission: Submission, nowMs: number, unshown: Unshown = new Unshown()): SubmissionTruth {
   return {
     submission_id: submission.id,

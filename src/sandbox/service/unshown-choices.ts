@@ -1,6 +1,7 @@
 /**
- * Every choice that the specification leaves open, with the row that leaves it open. `value`, or the first of `values`, is the default;
- * clients must expect the others. Statuses of errors are in `client/openapi/conditions.ts`; `variants.ts` reshapes answers.
+ * Choices that the specification leaves open. `row` names the place that leaves the choice open. The default is
+ * `value`, or the first of `values`. Clients must expect the other values too. Statuses of errors are in
+ * `client/openapi/conditions.ts`. `variants.ts` applies some of these choices to answers.
  */
 
 interface NumberChoice {
@@ -8,7 +9,7 @@ interface NumberChoice {
   readonly value: number
 }
 
-/** Limits and times. */
+/** Choices of limits and times. */
 export const numbers = {
   refresh_lifetime_s: { row: 'Authentication 2: refresh token lifetime', value: 2_592_000 },
   code_lifetime_s: { row: 'Authentication 5: lifetime of an authorization code', value: 600 },
@@ -25,7 +26,7 @@ interface WordChoice {
   readonly values: readonly [string, ...string[]]
 }
 
-/** Field names, forms of answers, and behavior. */
+/** Choices of field names, shapes of answers, and behavior. */
 export const words = {
   create_id_field: { row: 'POST /broker/submissions: field that identifies the created submission', values: ['submission_id', 'id'] },
   thread_post_id_field: {

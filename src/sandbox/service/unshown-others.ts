@@ -66,10 +66,10 @@ export function fixedChoices(): Choice[] {
   }))
 }
 
-/** `authorize-as` accepts the same parameters, and redirects with the code. */
+/** `authorize-as` accepts these parameters too, and redirects with the code. */
 const AUTHORIZATION_PARAMETERS = 'response_type=code, client_id, redirect_uri, state, scope'
 
-/** @returns choices that separate options set. */
+/** @returns the choices that have their own options instead of `--variants`. */
 export function optionChoices(options: SandboxOptions): Choice[] {
   const choice = (row: string, option: string, value: Choice['choice'], alternatives: Choice['alternatives']): Choice => {
     const name = option

@@ -6,31 +6,31 @@ type NumberName = keyof typeof numbers
 type WordName = keyof typeof words
 type WordOf<N extends WordName> = (typeof words)[N]['values'][number]
 
-/** Chosen values, by the names of the choices. */
+/** Chosen values by name of the choice. */
 export type UnshownInput = Readonly<Record<string, string | number>>
 
-/** A choice in `GET /_sandbox/variants`. */
+/** A choice as listed by `GET /_sandbox/variants`. */
 export interface Choice {
   readonly name: string
-  /** The row of the specification that leaves the choice open. */
+  /** Place in the specification that leaves the choice open. */
   readonly row: string
   readonly choice: string | number | boolean | readonly number[]
-  /** The option that sets the choice. */
+  /** Option that sets the choice. */
   readonly option: string
-  /** Other values, or their description. */
+  /** The other values, or a description of them. */
   readonly alternatives: readonly (string | number | boolean)[]
 }
 
 const MAX_NUMBER = 1_000_000_000
 
 /**
- * Every choice that the spec leaves open, read by name. A new choice is a line in `unshown-choices.ts`, or for a status in
- * `client/openapi/conditions.ts`.
+ * Values of all choices that the specification leaves open. To add a choice, add a line in `unshown-choices.ts`. For a
+ * status, add it in `client/openapi/conditions.ts`.
  */
 export class Unshown {
   readonly #values = new Map<string, string | number>()
 
-  /** @throws RangeError for an unknown name or value. */
+  /** @throws RangeError if a name or value is unknown. */
   constructor(input: UnshownInput = {}) {
     for (const [name, { status }] of Object.entries(statuses)) this.#values.set(name, status)
     for (const [name, { value }] of Object.entries(numbers)) this.#values.set(name, value)
@@ -38,12 +38,12 @@ export class Unshown {
     for (const [name, value] of Object.entries(input)) this.#values.set(name, checked(name, value))
   }
 
-  /** @returns an error's HTTP status, specified or chosen. */
+  /** @returns the status of an error, as specified or chosen. */
   status(name: ConditionName): number {
     return (this.#values.get(name) as number | undefined) ?? conditionOf(name).status
   }
 
-  /** @returns a limit or a time; its name ends with its unit. */
+  /** @returns a limit or a time. The name ends with its unit. */
   number(name: NumberName): number {
     return this.#values.get(name) as number
   }
@@ -79,7 +79,7 @@ function checked(name: string, value: string | number): string | number {
   throw new RangeError(`${name} must be ${values.join(' or ')}, not ${value}`)
 }
 
-/** @returns random choices of all variants with few values, the same for the same seed. */
+/** @returns random values for all choices except numbers. The same seed gives the same values. */
 export function mixOf(seed: string): UnshownInput {
   const prng = new Prng(`mix ${seed}`)
   return Object.fromEntries([
@@ -91,8 +91,9 @@ export function mixOf(seed: string): UnshownInput {
 const MIX = 'mix'
 
 /**
- * Reads `--variants`: `name=value,…`. `mix=SEED` chooses all unnamed variants at random.
- * @throws RangeError for a part without `=`, and an unknown name or value.
+ * Reads the text of `--variants`, such as `name=value,name=value`. With `mix=SEED`, choices that aren't named are
+ * random.
+ * @throws RangeError if a part has no `=`, or a name or value is unknown.
  */
 export function parseUnshown(text: string): UnshownInput {
   const parts = text.split(',').map((part) => part.trim())

@@ -5,7 +5,7 @@ import type { Submission } from '../world/submission.ts'
 import { invalid, Refusal } from './refusal.ts'
 
 export interface UploadedFile {
-  /** Form field; undefined without a form. */
+  /** Name of the form field; undefined if the file came without a form. */
   readonly field?: string
   readonly name: string
   readonly contentType: string
@@ -14,15 +14,18 @@ export interface UploadedFile {
 
 const MAX_FILE_BYTES = 25 * 1024 * 1024
 
-/** @throws Refusal for an empty file, or, if limited, more than 25 MB. */
+/**
+ * @param isLimited whether the limit of 25 MB applies.
+ * @throws Refusal if the file is empty or too large.
+ */
 export function checkFile(file: UploadedFile, isLimited = true): void {
   if (file.bytes.length === 0) throw invalid(['body', 'file'], 'The file is empty', 'value_error', 'empty_file')
   if (isLimited && file.bytes.length > MAX_FILE_BYTES) throw new Refusal('file_too_large', 'The file has more than 25 MB')
 }
 
-/** @throws Refusal for a file that isn't a PDF. */
+/** @throws Refusal if the file isn't a PDF. */
 export function checkPdf(file: UploadedFile): void {
-  // Readers search the header within 1,024 bytes.
+  // PDF readers accept a header within the first 1,024 bytes.
   if (!file.bytes.subarray(0, 1_024).includes('%PDF-')) throw invalid(['body', 'file'], 'The file is no PDF')
 }
 
@@ -32,7 +35,7 @@ export function requireFile(files: readonly UploadedFile[], condition?: Conditio
   return file
 }
 
-/** Stores a file as a finalized document and in `documents_on_file`. */
+/** Stores a file as a finalized document, and adds it to `documents_on_file`. */
 export function storeDocument(
   submission: Submission,
   file: UploadedFile,
@@ -67,7 +70,7 @@ const sourceLabels: Readonly<Record<string, string>> = {
 }
 const kindLabels: Readonly<Record<string, string>> = { loss_runs: 'Loss runs', form: 'Form', signed_form: 'Signed form', policy: 'Policy' }
 
-/** @returns a "BrokerFinalizedDocument". */
+/** @returns a "BrokerFinalizedDocument" of the specification. */
 export function documentView(document: StoredDocument) {
   return {
     id: document.id,

@@ -4,7 +4,10 @@ import { Prng } from '../world/prng.ts'
 import type { MarketEvent, ThreadMessage } from '../world/wire.ts'
 import type { Unshown } from './unshown.ts'
 
-/** Variants of answers and deliveries. Content variants change the emulated data; form variants only change answers. */
+/**
+ * An object in an answer. The functions in `contents` change the emulated data. Those in `forms` only change its form
+ * in answers.
+ */
 
 type Part = Readonly<Record<string, unknown>>
 type Change = (value: Part, unshown: Unshown) => unknown
@@ -55,7 +58,7 @@ const contents: Readonly<Record<string, Change>> = {
   }),
 }
 
-/** @returns each market; after a market with a lane, also a second program of that lane. */
+/** @returns the markets. After each market with a lane, adds a second program of the same lane. */
 function withMarkets(markets: readonly Part[], unshown: Unshown): readonly Part[] {
   if (unshown.word('programs_of_lane') === 'one') return markets
   const second = (market: Part) => ({ ...market, program: `${market['program']} Plus`, needs_from_you: ['Payroll (Plus)'] })
@@ -124,7 +127,7 @@ function withoutNulls(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).flatMap(([key, part]) => (part === null ? [] : [[key, withoutNulls(part)]])))
 }
 
-/** @returns a view with content variants. */
+/** @returns the view after the changes in `contents`. */
 export function contentOf<T>(operation: string, view: T, unshown: Unshown): T {
   return isObject(view) && contents[operation] ? (contents[operation](view, unshown) as T) : view
 }
@@ -140,10 +143,16 @@ export function answerOf(operation: string, body: unknown, unshown: Unshown): un
   return unshown.word('nulls') === 'absent' && NULLABLE.has(operation) ? withoutNulls(formed) : formed
 }
 
-/** Reads where null equals a missing field. Excludes feeds, because a null cursor has a meaning. */
+/**
+ * Reads in which null and a missing field mean the same. Feeds aren't included, because there a null cursor means the
+ * end.
+ */
 const NULLABLE = new Set(['requirements', 'outstanding', 'workspace', 'bind_request', 'policy', 'insured', 'extra'])
 
-/** @returns an event as in a delivery, perhaps spelled differently from the feed. */
+/**
+ * @returns an event as a delivery contains it. Depending on variants, its times, lines, and market name differ from the
+ * feed.
+ */
 export function deliveredEvent(event: MarketEvent, unshown: Unshown): MarketEvent {
   const { market } = event
   return {
@@ -157,7 +166,7 @@ export function deliveredEvent(event: MarketEvent, unshown: Unshown): MarketEven
   }
 }
 
-/** @returns a message as in a delivery. */
+/** @returns a message as a delivery contains it. */
 export function deliveredMessage(message: ThreadMessage, unshown: Unshown): ThreadMessage {
   return { ...message, occurred_at: deliveredTime(message.occurred_at, unshown) }
 }

@@ -2,24 +2,24 @@ import { uuidOf } from './ids.ts'
 import { type Market, markets } from './names.ts'
 import type { Submission } from './submission.ts'
 
-/** A market's program. */
+/** A program of a market. */
 export interface Program {
   readonly programId: string
   readonly marketId: string
   readonly market: Market
-  /** Canonical slugs. */
+  /** Lines of business as canonical slugs. */
   readonly lines: readonly string[]
-  /** Questions for the broker. */
+  /** Keys of questions that the broker must answer. */
   readonly asks: readonly string[]
-  /** Questions answered in favor of the insured by default. */
+  /** Keys of questions whose answer is assumed in favor of the insured. */
   readonly assumes: readonly string[]
-  /** Files from the broker. */
+  /** Labels of files that the broker must send. */
   readonly needs: readonly string[]
   /** Whether the carrier collects card payment in the portal. */
   readonly collectsCard?: boolean
 }
 
-/** Known lines of business; the last lines have no market. */
+/** Lines of business and their labels. No market takes `aviation`. */
 export const canonicalLines: Readonly<Record<string, string>> = {
   general_liability: 'General liability',
   workers_compensation: 'Workers compensation',
@@ -50,7 +50,7 @@ const aliases: Readonly<Record<string, string>> = {
   cargo: 'motor_truck_cargo',
 }
 
-/** @returns the slug of a line or alias; undefined: unknown. */
+/** @returns the slug of a line or alias; undefined if it is unknown. */
 export function canonicalLine(text: string): string | undefined {
   const slug = text
     .trim()
@@ -104,7 +104,7 @@ const termsOf: Readonly<Record<string, Terms>> = {
   northfork: { lines: ['commercial_property', 'inland_marine'], asks: [], assumes: [], needs: lossRuns },
 }
 
-/** Every program, with the same ids in every sandbox. */
+/** All programs. Their ids are the same in every sandbox. */
 export const programs: readonly Program[] = markets.map((market) => ({
   programId: uuidOf(`program ${market.slug}`),
   marketId: uuidOf(`market ${market.slug}`),
@@ -116,14 +116,18 @@ export function programOf(programId: string): Program | undefined {
   return programs.find((program) => program.programId === programId)
 }
 
-/** @param state two letters; empty: unknown. */
+/**
+ * Whether markets accept risks in a state.
+ * @param state two letters; empty if unknown.
+ */
 export function writesIn(state: string): boolean {
   return !closedStates.includes(state)
 }
 
 /**
  * @param linesOff disabled lines, by program id.
- * @returns the programs that take lines of the submission in its state, each with these lines. If a partner chose programs, only those.
+ * @returns the programs that take lines of the submission in its state, each with these lines. If a partner chose
+ * programs, only those are considered.
  */
 export function matchingPrograms({ facts, records }: Submission, linesOff: Readonly<Record<string, readonly string[]>>) {
   const { brief } = records

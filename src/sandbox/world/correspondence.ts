@@ -3,12 +3,12 @@ import type { Prng } from './prng.ts'
 import type { MessageInit } from './submission.ts'
 import type { Attachment } from './wire.ts'
 
-/** The parties of a submission's mails. */
+/** Persons and addresses in a submission's mails. */
 export interface Correspondence {
   readonly insuredName: string
-  /** Producer at the brokerage: first name and address. */
+  /** First name and address of the producer at the brokerage. */
   readonly producer: { readonly name: string; readonly email: string }
-  /** Message-ID of the first mail, to which all others reply. */
+  /** Message-ID of the first mail. All other mails reply to it. */
   readonly rootMessageId: string
 }
 
@@ -27,7 +27,7 @@ function outbound(who: Correspondence, kind: string, subject: string, lines: rea
   }
 }
 
-/** @returns the first mail, with the approached markets. */
+/** @returns the first mail. It lists the markets that are approached. */
 export function clearance(who: Correspondence, approached: readonly Market[]): MessageInit {
   return outbound(who, 'initial_clearance', 'markets cleared', [
     'we are approaching these markets:',
@@ -68,7 +68,7 @@ export function bindConfirmation(who: Correspondence, market: Market): MessageIn
   return outbound(who, 'bind_confirmation', 'bound', [`coverage with ${market.name} is bound. The binder follows.`])
 }
 
-/** @returns a question to the portal assistant and its answer, without subject and addresses. */
+/** @returns a question to the portal's assistant and its answer. Chat messages have no subject and no addresses. */
 export function chat(asked: string, answered: string): [MessageInit, MessageInit] {
   const row = { channel: 'chat', kind: 'chat' } as const
   return [
@@ -77,7 +77,7 @@ export function chat(asked: string, answered: string): [MessageInit, MessageInit
   ]
 }
 
-/** @param finalized false: `download_path` is null. */
+/** @param finalized whether the file is a finalized document. If false, `download_path` is null. */
 export function attachment(prng: Prng, name: string, finalized: boolean): Attachment {
   return { name, download_path: finalized ? `/broker/finalized-documents/${prng.uuid()}/pdf` : null }
 }

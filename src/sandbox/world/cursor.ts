@@ -1,24 +1,24 @@
-/** Position in a feed, ordered by time, then id. `feedStart` precedes every item. */
+/** Position in a feed, ordered by time, then id. `feedStart` comes before every item. */
 export interface Position {
-  /** Sortable UTC text. */
+  /** UTC time as text that sorts in order of time. */
   readonly time: string
   readonly id: string
 }
 
 export const feedStart: Position = { time: '', id: '' }
 
-/** `emptyPages`: consecutive empty pages at this position. */
+/** `emptyPages` is the number of consecutive empty pages at this position. */
 export interface Cursor {
   readonly position: Position
   readonly emptyPages: number
 }
 
-/** Encoded as `+/+/`, so that a cursor without percent-encoding is invalid. */
+/** In base64, these bytes are `+/+/`. If a client doesn't percent-encode a cursor, it is therefore invalid. */
 const PREFIX = Buffer.from([0xfb, 0xff, 0xbf])
 
 /**
- * @param scope feed and submission; the cursor is invalid elsewhere.
- * @returns opaque text with `+`, `/` and `=`, deterministic.
+ * @param scope feed and submission. The cursor is invalid for any other scope.
+ * @returns the cursor as opaque text, which contains `+`, `/`, and `=`. The same cursor always gives the same text.
  */
 export function encodeCursor(scope: string, cursor: Cursor): string {
   const text = [scope, cursor.position.time, cursor.position.id, cursor.emptyPages].join('|')
@@ -27,7 +27,7 @@ export function encodeCursor(scope: string, cursor: Cursor): string {
   return padded.toString('base64')
 }
 
-/** @returns null if `text` isn't a cursor of `scope`. */
+/** @returns null if `text` isn't a cursor of this scope. */
 export function decodeCursor(scope: string, text: string): Cursor | null {
   const bytes = Buffer.from(text, 'base64')
   if (!bytes.subarray(0, PREFIX.length).equals(PREFIX)) return null

@@ -16,16 +16,19 @@ export type FeedState<T> = readonly { readonly item: T; readonly visible: boolea
 
 interface FeedSlice<T> {
   readonly items: readonly T[]
-  /** Position of the last item; without items, the requested position. */
+  /** Position of the last item. Without items, the requested position. */
   readonly end: Position
   readonly more: boolean
 }
 
-/** A feed of a submission, ordered by time. Hidden items can be revealed later, behind a client's cursor. */
+/**
+ * A feed of a submission, in order of time. A hidden item may be shown later, when a client's cursor is already past
+ * it.
+ */
 export class Feed<T extends Positioned> {
   readonly #entries: Entry<T>[] = []
 
-  /** @throws RangeError for an invalid `occurred_at` or an existing item. */
+  /** @throws RangeError if `occurred_at` is invalid or the item exists. */
   add(item: T, visible: boolean): void {
     const time = parseTime(item.occurred_at)
     if (time === null) throw new RangeError(`item ${item.id} has no readable occurred_at`)
@@ -38,7 +41,10 @@ export class Feed<T extends Positioned> {
     else this.#entries.splice(at, 0, entry)
   }
 
-  /** Shows matching hidden items. @returns the shown items. */
+  /**
+   * Shows the hidden items that match.
+   * @returns these items.
+   */
   reveal(matches: (item: T) => boolean): T[] {
     const hidden = this.#entries.filter((entry) => !entry.visible && matches(entry.item))
     for (const entry of hidden) entry.visible = true
@@ -49,7 +55,10 @@ export class Feed<T extends Positioned> {
     for (const entry of this.#entries) if (matches(entry.item)) entry.visible = false
   }
 
-  /** Changes an item's fields, except id and time. @throws RangeError for an unknown id. */
+  /**
+   * Changes fields of an item. Its id and time stay.
+   * @throws RangeError if the id is unknown.
+   */
   amend(id: string, patch: Partial<T>): T {
     const entry = this.#entries.find((other) => other.item.id === id)
     if (!entry) throw new RangeError(`no item ${id} in the feed`)

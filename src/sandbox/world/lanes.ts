@@ -6,14 +6,14 @@ import { labelOf } from './questions.ts'
 import type { LaneInit, LanePatch, Submission } from './submission.ts'
 import type { CarrierSession, RailQuote, RequirementItem, SourceOffer } from './wire.ts'
 
-/** About one original document in 64 is on the carrier's host. */
+/** Matches about one presentation id in 64. The document of such an offer is on another host. */
 const ON_ANOTHER_HOST = /^4[0-3]/
 
 interface Opening {
   readonly laneId: string
   readonly program: Pick<Program, 'market' | 'programId' | 'marketId'>
   readonly lines: readonly string[]
-  /** Labels of missing input from the broker, and the next step while it is missing. */
+  /** Labels of what the broker must still provide, and the next step until then. */
   readonly needs: readonly string[]
   readonly nextStep: string
   readonly obtains: readonly string[]
@@ -86,7 +86,7 @@ function begunSession(
   }
 }
 
-/** @returns a requirement that is due for the quote. */
+/** @returns a requirement that is due before the quote. */
 function requirement(key: string | null, label: string, repr: RequirementItem['repr'], satisfied: boolean | null): RequirementItem {
   return {
     key,
@@ -101,7 +101,7 @@ function requirement(key: string | null, label: string, repr: RequirementItem['r
   }
 }
 
-/** @returns a new lane to `market` for a risk of `trade`. */
+/** @returns a new lane of a market, for a risk of the given trade. */
 export function newLane(prng: Prng, market: Market, trade: Trade, atMs: number): LaneInit {
   const [laneId, programId] = [prng.uuid(), prng.uuid()]
   const needs = market.category === 'specialty' ? ['Five years of currently valued loss runs'] : []
@@ -129,7 +129,7 @@ function newSession(prng: Prng, market: Market): CarrierSession {
   return begunSession(id, market, { completion_pct, missing_questions: [{ key: 'years_in_business', label: 'Years in business' }] })
 }
 
-/** @returns the lane's changes when missing requirements arrive. */
+/** @returns the changes of a lane when its missing requirements arrive. */
 export function satisfiedPatch(lane: LaneInit): LanePatch {
   return {
     rail: {
@@ -150,7 +150,10 @@ export function satisfiedPatch(lane: LaneInit): LanePatch {
   }
 }
 
-/** @param quotes newest last. */
+/**
+ * @returns the changes of a lane that has quotes.
+ * @param quotes the newest is last.
+ */
 export function quotedPatch(quotes: readonly RailQuote[], offers: readonly SourceOffer[]): LanePatch {
   return {
     rail: { quotes, source_offers: offers, status: 'quoted', status_label: 'Quoted', chip: 'quoted', next_step: 'Review the quote' },
@@ -158,7 +161,7 @@ export function quotedPatch(quotes: readonly RailQuote[], offers: readonly Sourc
   }
 }
 
-/** @returns the changes when a lane ends without coverage. */
+/** @returns the changes of a lane that ends without coverage. */
 export function endedPatch(status: 'declined' | 'withdrawn' | 'blocked', label: string): LanePatch {
   return {
     rail: { status, status_label: label, chip: 'not_available', next_step: null },
@@ -167,7 +170,7 @@ export function endedPatch(status: 'declined' | 'withdrawn' | 'blocked', label: 
   }
 }
 
-/** @param totalCents default: a generated premium. */
+/** @param totalCents total in cents. Default: a generated premium. */
 export function newQuote(prng: Prng, lines: readonly string[], revisionOf?: RailQuote, totalCents?: number): RailQuote {
   const own = revisionOf ? Math.round(revisionOf.total_cents * (0.88 + prng.next() * 0.08)) : prng.int(180_000, 4_200_000)
   const cents = totalCents ?? own
@@ -192,8 +195,9 @@ function dollars(cents: number): string {
 }
 
 /**
- * @param lines the submission's lines that the program takes.
- * @returns the program's lane. Its unanswered questions are in the carrier's session or requirements.
+ * @param lines the lines of the submission that the program takes.
+ * @returns the program's lane. Unanswered questions are in the carrier's session, or in the requirements if there is no
+ * session.
  */
 export function openLane(submission: Submission, program: Program, lines: readonly string[], atMs: number): LaneInit {
   const { market } = program

@@ -12,7 +12,7 @@ interface MarketPlan {
   readonly market: Market
   readonly lane: LaneInit
   readonly wins: boolean
-  /** Start and end, in story time. */
+  /** Start and end of the market's work, in story time. */
   readonly firstMs: number
   readonly lastMs: number
 }
@@ -20,8 +20,9 @@ interface MarketPlan {
 type Outcome = 'quote' | 'revised' | 'declined' | 'withdrawn' | 'blocked'
 
 /**
- * Plans one market from approach to end, with two variants of real feeds. Hidden lanes: earlier events appear later, behind clients'
- * cursors; a later event always follows. Late markets: they first appear with their quote, without `market_attached`.
+ * Plans one market from approach to end. Includes two cases that occur in real feeds:
+ * - A hidden lane is shown late, so its earlier events appear before clients' cursors. A later event always follows.
+ * - A market first appears with its quote, without the event `market_attached`.
  */
 export function planMarket(prng: Prng, plan: MarketPlan): PlanStep[] {
   const outcome = plan.wins ? prng.pick<Outcome>(['quote', 'revised']) : chooseOutcome(prng, plan.market)
@@ -69,7 +70,7 @@ function attach(prng: Prng, plan: MarketPlan, atMs: number, hidden: boolean): Pl
   return step(plan, atMs, 'is approached', unannounced ? [lane] : [lane, event(prng, plan, 'market_attached')])
 }
 
-/** A market without a lane: its event has `lane_id` null. */
+/** A market that is blocked before it gets a lane. Its event has `lane_id: null`. */
 function blockedBeforeStream(prng: Prng, plan: MarketPlan): PlanStep {
   const { rail } = plan.lane
   const market = { name: rail.market_name, lines: rail.lines, lane_id: null, category: rail.program_category }

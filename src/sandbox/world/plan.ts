@@ -16,16 +16,16 @@ interface SubmissionPlan {
 
 interface PlanOptions {
   readonly brokerageDomain: string
-  /** Before all effective dates. */
+  /** Start of the plan in ms since the epoch. All effective dates are later. */
   readonly startMs: number
 }
 
 const MINUTE_MS = 60_000
 const DAY_MS = 86_400_000
-/** Story time of every submission. */
+/** Length of every submission's story. */
 export const PLAN_LENGTH_MS = 4 * MINUTE_MS
 
-/** Generates one submission, deterministically. */
+/** Generates one submission. The same random generator gives the same submission. */
 export function planSubmission(prng: Prng, options: PlanOptions): SubmissionPlan {
   const trade = prng.pick(trades)
   const facts = newFacts(prng, trade, options.startMs)
@@ -135,18 +135,19 @@ interface GenerateOptions {
   readonly account: string
   readonly brokerageDomain: string
   readonly submissions: number
-  /** Start of the live story. */
+  /** Start of the story in ms since the epoch. */
   readonly startMs: number
 }
 
-/** Stretches past steps: minutes become days. */
+/** Factor for the time between past steps: minutes of the story become days of history. */
 const HISTORY_STRETCH = 1_200
 const HISTORY_GAP_MS = 3 * 3_600_000
 const LAST_START_MS = 60_000
 
 /**
- * Adds the submissions of one account to `world`: finished, in progress, and new. Plays past steps without deliveries.
- * @returns the remaining steps, unordered.
+ * Generates the submissions of one account and adds them to `world`. Some are finished, some are in progress, and some
+ * are new. Plays past steps without deliveries.
+ * @returns the remaining steps in any order.
  */
 export function generateAccount(world: World, prng: Prng, options: GenerateOptions): TimedStep[] {
   const live: TimedStep[] = []
@@ -154,7 +155,8 @@ export function generateAccount(world: World, prng: Prng, options: GenerateOptio
     const own = prng.fork(`submission ${n}`)
     const plan = planSubmission(own, options)
     world.addSubmission(options.account, plan.submissionId, plan.facts, taxIdOf(plan.facts.insured_name))
-    // Of 7, 1 is finished, 3 are in progress, 3 are new. The first is always new, the second in progress.
+    // The first submission is new, and the second is in progress. Of the others, 3 in 7 are new, 3 in progress, and 1
+    // finished.
     const share = n === 0 ? 0 : n === 1 ? 0.4 : own.pick([0, 0, 0, 0.3, 0.5, 0.7, 1])
     live.push(...addPlan(world, own, options, plan, share * PLAN_LENGTH_MS))
   }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 
-/** A seeded random generator (sfc32). */
+/** A random generator with a seed (algorithm sfc32). */
 export class Prng {
   readonly #seed: string
   readonly #state: Uint32Array
@@ -21,7 +21,7 @@ export class Prng {
     return createHash('sha256').update(`${this.#seed}#${label}`).digest()
   }
 
-  /** @returns a number in [0, 1). */
+  /** @returns a number from 0 (inclusive) to 1 (exclusive). */
   next(): number {
     return this.#word() / 4_294_967_296
   }
@@ -35,7 +35,7 @@ export class Prng {
     return this.next() < probability
   }
 
-  /** @throws RangeError for an empty list. */
+  /** @throws RangeError if the list is empty. */
   pick<T>(items: readonly T[]): T {
     if (items.length === 0) throw new RangeError('nothing to pick from')
     return items[this.int(0, items.length - 1)] as T

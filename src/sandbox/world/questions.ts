@@ -1,14 +1,14 @@
 import type { Plain } from './plain.ts'
 
-/** A program's question about a risk. */
+/** A question that programs ask about a risk. */
 export interface Question {
   readonly key: string
   readonly label: string
-  /** The `input` of an outstanding item. */
+  /** Type of the answer; the field `input` of an outstanding item. */
   readonly input: 'text' | 'number' | 'bool' | 'select' | 'date'
-  /** For `select`. */
+  /** Options to choose from. Only used with `select`. */
   readonly options: readonly { readonly value: string; readonly label: string }[]
-  /** Default in favor of the insured; undefined: no default. */
+  /** The assumed answer, in favor of the insured; undefined if none is assumed. */
   readonly favorable?: Plain
 }
 
@@ -62,7 +62,7 @@ const wanted: Readonly<Record<Question['input'], string>> = {
   date: 'a date like 2027-01-31',
 }
 
-/** @returns the problem of an answer; null: the answer is valid. */
+/** @returns what is wrong with an answer; null if the answer is valid. */
 export function answerProblem(question: Question, value: unknown): string | null {
   const fits = {
     text: () => typeof value === 'string' && value.trim() !== '',

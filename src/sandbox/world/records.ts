@@ -1,17 +1,17 @@
 import type { Plain, PlainObject } from './plain.ts'
 
-/** Written content of submissions, as plain data. Empty for generated submissions without writes. */
+/** The request that created a submission, as plain data. Generated submissions have none. */
 
 interface Brief {
-  /** The accepted body, or the body read from an intake. */
+  /** The accepted body. For an intake, the body that was derived from its texts and files. */
   readonly body: PlainObject
   readonly createdAtMs: number
-  /** The submission's portal user. */
+  /** Address for mails to the producer. */
   readonly producerEmail: string
   readonly insuredId: string
-  /** Programs chosen by a partner; null: the service matches. */
+  /** Ids of programs that a partner chose. Null if the service matches programs itself. */
   readonly raterPrograms: readonly string[] | null
-  /** Id of the credential or user. */
+  /** Id of the credential or user that sent the request. */
   readonly createdBy: string
 }
 
@@ -24,7 +24,7 @@ export interface StoredDocument {
   readonly createdAtMs: number
   readonly kind: string
   readonly kindLabel: string
-  /** Base64. */
+  /** The file's bytes in base64. */
   readonly bytes: string
 }
 
@@ -36,7 +36,7 @@ export interface Assumption {
 
 interface QuoteRecord {
   readonly laneId: string
-  /** false: the quote is an indication. */
+  /** Whether the quote can be bound. If false, the quote is an indication. */
   readonly firm: boolean
   readonly assumptions: readonly Assumption[]
 }
@@ -48,7 +48,7 @@ export interface Contingency {
   readonly required: boolean
   status: 'pending' | 'satisfied' | 'waived'
   esignStatus: string | null
-  /** Uploaded documents and their notes. */
+  /** Ids of uploaded documents, with their notes. */
   readonly files: { readonly documentId: string; readonly notes: string | null }[]
 }
 
@@ -57,7 +57,7 @@ export interface BindRecord {
   readonly laneId: string
   readonly quoteId: string | null
   status: string
-  /** Whether the request was submitted, independent of its status. */
+  /** Whether the request was submitted, even if its status is still `drafted`. */
   isSubmitted?: boolean
   paymentOption: string | null
   readonly requestedAtMs: number
@@ -69,26 +69,26 @@ export interface BindRecord {
 /** Saved content of a carrier application. */
 export interface ApplicationRecord {
   readonly answers: Record<string, Plain>
-  /** Cleared questions. */
+  /** Keys of questions whose answers were cleared. */
   cleared: readonly string[]
   readonly ownership: Record<string, PlainObject>
   /** Number of saved commands. */
   commands: number
   selected: readonly string[] | null
-  /** By field and record id. */
+  /** Records by field, then by record id. */
   readonly collections: Record<string, Record<string, PlainObject>>
-  /** By operation id. */
+  /** Receipts by operation id. */
   readonly receipts: Record<string, PlainObject>
 }
 
 export interface Records {
   brief: Brief | null
-  /** Number of used ids. */
+  /** Number of ids that were generated so far. */
   ids: number
-  /** By question. */
+  /** Answers by question key. */
   readonly answers: Record<string, Plain>
   readonly documents: StoredDocument[]
-  /** Labels of required files that were sent. */
+  /** Labels of the required files that were provided. */
   provided?: readonly string[]
   readonly quotes: Record<string, QuoteRecord>
   readonly binds: BindRecord[]
@@ -114,11 +114,11 @@ export function emptyRecords(): Records {
   }
 }
 
-/** A brokerage's content. */
+/** Content of a brokerage outside its submissions. */
 export interface AccountRecords {
-  /** Number of submissions created by the API. */
+  /** Number of submissions that requests created. */
   created: number
-  /** Appetite questions of one day. */
+  /** Number of appetite questions on one UTC day. */
   readonly appetite: { day: string; used: number }
   /** Disabled lines, by program id. */
   readonly linesOff: Record<string, readonly string[]>

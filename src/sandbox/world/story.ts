@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/clock.ts'
 import type { PlanStep, World } from './world.ts'
 
-/** A step of a submission; `atMs` counts from the start of the story. */
+/** A step of a submission. `atMs` is the story time since its start. */
 export interface TimedStep extends PlanStep {
   readonly account: string
   readonly submissionId: string
@@ -21,8 +21,8 @@ interface StoryState {
 }
 
 /**
- * Plays steps on a timer (`start`, `pause`) or one by one (`step`). On the timer, each step happens at its planned time, so that the same
- * seed and start give identical data. With `step`, the step happens now.
+ * Plays steps by a timer (`start`, `pause`) or one at a time (`step`). By the timer, each step gets its planned time,
+ * so that the same seed and start give the same data. With `step`, it gets the current time.
  */
 export class Story {
   #steps: readonly TimedStep[]
@@ -32,7 +32,7 @@ export class Story {
   #end = Promise.withResolvers<void>()
   readonly #onStep: (step: TimedStep) => void
   #next = 0
-  /** Story time before the last pause. */
+  /** Story time until the last pause, in ms. */
   #elapsedMs = 0
   #run: { readonly stop: AbortController; readonly startedAtMs: number } | null = null
 
@@ -63,7 +63,7 @@ export class Story {
     void this.#play(run.startedAtMs, run.stop.signal)
   }
 
-  /** Stops the timer; `start` continues. */
+  /** Stops the timer. `start` continues it. */
   pause(): void {
     if (!this.#run) return
     this.#elapsedMs += (this.#clock.now() - this.#run.startedAtMs) * this.#speed
@@ -71,12 +71,15 @@ export class Story {
     this.#run = null
   }
 
-  /** Plays the next step now. @returns the step; null: the story has ended. */
+  /**
+   * Plays the next step now.
+   * @returns the step; null if the story has ended.
+   */
   step(): TimedStep | null {
     return this.#playNext(this.#clock.now())
   }
 
-  /** Excludes time without a running process. */
+  /** Includes the story time so far. Time in which no process runs doesn't count. */
   toState(): StoryState {
     const runningMs = this.#run ? (this.#clock.now() - this.#run.startedAtMs) * this.#speed : 0
     return { steps: this.#steps, next: this.#next, elapsedMs: this.#elapsedMs + runningMs }
@@ -95,7 +98,7 @@ export class Story {
       const dueMs = startedAtMs + Math.max(0, step.atMs - elapsedMs) / this.#speed
       if (dueMs > this.#clock.now()) await this.#clock.sleep(dueMs - this.#clock.now(), signal)
       if (signal.aborted) return
-      // The timer may fire early, or `step` may already have played this step.
+      // The timer may fire early, or a call of `step` may have played this step already.
       if (dueMs <= this.#clock.now() && this.#steps[this.#next] === step) this.#playNext(dueMs)
     }
     this.#run = null

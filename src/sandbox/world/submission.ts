@@ -14,7 +14,7 @@ import type {
   ThreadMessage,
 } from './wire.ts'
 
-/** One market of a submission in the requirements view. */
+/** What the requirements view shows of one lane. */
 export interface LaneInit {
   readonly rail: RailLane
   readonly market: MarketReadiness
@@ -30,17 +30,17 @@ export interface LanePatch {
 }
 
 export interface RailPatch {
-  /** false: `rail` and `assessment` are null. */
+  /** If false, `rail` and `assessment` are null in the requirements view. */
   readonly available?: boolean
   readonly quote_history?: readonly QuoteHistoryItem[]
   readonly quote_history_unavailable?: boolean
 }
 
-/** A new event. Defaults: a new id, now, the market of its lane, the status of its type. */
+/** A new event. Defaults: a new id, the current time, the market of its lane, and the usual status of its type. */
 export interface EventInit {
   readonly type: string
   readonly id?: string
-  /** RFC 3339, stored unchanged. */
+  /** RFC 3339 time. The text is stored unchanged. */
   readonly occurred_at?: string
   readonly lane_id?: string | null
   readonly market?: EventMarket
@@ -49,12 +49,15 @@ export interface EventInit {
   readonly detail?: string | null
 }
 
-/** A new message. Defaults: a new id, now, an outbound e-mail without subject, addresses and attachments. */
+/**
+ * A new message. Defaults: a new id, the current time, and an outbound e-mail without subject, addresses, and
+ * attachments.
+ */
 export interface MessageInit extends Partial<ThreadMessage> {
   readonly body_text: string
 }
 
-/** A lane. If not visible, its events are hidden too. */
+/** A lane. Events that are added while `visible` is false are hidden too. */
 export interface Lane extends LaneInit {
   visible: boolean
 }
@@ -69,7 +72,7 @@ const STATUS_OF_TYPE: Readonly<Record<string, readonly [status: string, label: s
   bound: ['bound', 'Bound'],
 }
 
-/** A submission as plain data. */
+/** A submission as plain data, for the state file. */
 export interface SubmissionState {
   readonly id: string
   readonly facts: SubmissionFacts
@@ -86,7 +89,7 @@ export interface SubmissionState {
 
 /** A submission: its feeds and the data of its requirements view. */
 export class Submission {
-  /** Account name. */
+  /** Name of the account. */
   readonly account: string
   readonly id: string
   facts: SubmissionFacts
@@ -94,14 +97,14 @@ export class Submission {
   readonly lanes = new Map<string, Lane>()
   readonly events = new Feed<MarketEvent>()
   readonly thread = new Feed<ThreadMessage>()
-  /** Content written through the API. */
+  /** Content that requests have written. */
   records: Records = emptyRecords()
   railAvailable = false
   quoteHistory: readonly QuoteHistoryItem[] = []
   quoteHistoryUnavailable = false
   #lastMicros = 0
 
-  /** @param taxId of the insured, in facts and answers; null: no tax id. */
+  /** @param taxId tax id of the insured, shown in facts and answers; null if there is none. */
   constructor(account: string, id: string, facts: SubmissionFacts, taxId: string | null = null) {
     this.account = account
     this.taxId = taxId
@@ -109,17 +112,17 @@ export class Submission {
     this.facts = facts
   }
 
-  /** The insured's id from the creation; otherwise, derived from the name. */
+  /** Id of the insured: from the request that created the submission, else derived from the name. */
   get insuredId(): string {
     return this.records.brief?.insuredId ?? insuredIdByName(this.account, this.facts.insured_name)
   }
 
-  /** Lanes in the requirements view. */
+  /** Lanes that the requirements view shows. */
   get shownLanes(): Lane[] {
     return [...this.lanes.values()].filter(({ visible }) => visible)
   }
 
-  /** @returns a new id, deterministic for the same requests. */
+  /** @returns a new id. The same sequence of requests gives the same ids. */
   newId(): string {
     return uuidOf(`${this.id} ${this.records.ids++}`)
   }
@@ -128,7 +131,7 @@ export class Submission {
     this.lanes.set(lane.rail.submission_market_id, { ...lane, visible })
   }
 
-  /** @throws RangeError for an unknown lane. */
+  /** @throws RangeError if the lane is unknown. */
   patchLane(laneId: string, patch: LanePatch): void {
     const lane = this.lane(laneId)
     const session = lane.session && patch.session ? { ...lane.session, ...patch.session } : lane.session
@@ -147,14 +150,14 @@ export class Submission {
     this.quoteHistoryUnavailable = patch.quote_history_unavailable ?? this.quoteHistoryUnavailable
   }
 
-  /** @throws RangeError for an unknown lane. */
+  /** @throws RangeError if the lane is unknown. */
   lane(laneId: string): Lane {
     const lane = this.lanes.get(laneId)
     if (!lane) throw new RangeError(`submission ${this.id} has no lane ${laneId}`)
     return lane
   }
 
-  /** Adds an event, hidden if its lane is hidden. */
+  /** Adds an event. If its lane is hidden, the event is hidden too. */
   addEvent(init: EventInit, newId: () => string, atMs: number): MarketEvent {
     const lane = init.lane_id ? this.lanes.get(init.lane_id) : undefined
     const [status, label] = STATUS_OF_TYPE[init.type] ?? ['updated', 'Updated']
@@ -189,13 +192,16 @@ export class Submission {
     return message
   }
 
-  /** Shows a hidden lane. @returns its events, now shown. */
+  /**
+   * Shows a hidden lane and its events.
+   * @returns these events.
+   */
   revealLane(laneId: string): MarketEvent[] {
     this.lane(laneId).visible = true
     return this.events.reveal((event) => event.market.lane_id === laneId)
   }
 
-  /** Removes a lane from the requirements view, but not its events. */
+  /** Hides a lane in the requirements view. Its earlier events stay visible. */
   hideLane(laneId: string): void {
     this.lane(laneId).visible = false
   }
@@ -233,7 +239,10 @@ export class Submission {
     return submission
   }
 
-  /** @returns a timestamp for `atMs` after all others, so that no item appears behind a cursor by accident. */
+  /**
+   * @returns the time `atMs` as text, later than all earlier results. Otherwise a new item could come before a client's
+   * cursor.
+   */
   #stamp(atMs: number): string {
     this.#lastMicros = Math.max(Math.floor(atMs * 1000), this.#lastMicros + 1)
     const text = timeFromMs(Math.floor(this.#lastMicros / 1000))

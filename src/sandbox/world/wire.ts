@@ -3,34 +3,34 @@ import type { RequirementsView as ViewRead } from '../../client/schemas/requirem
 import type { ThreadMessage as MessageRead } from '../../client/schemas/thread.ts'
 
 /**
- * Types of the service's answers, from the client's schemas. The mirror has its own readers (`upstream/wire`): shared code would hide a
- * misreading of the specification.
+ * Types of the service's answers, derived from the client's schemas. The mirror has its own types (`upstream/wire`). If
+ * both shared code, tests would not find a wrong reading of the specification.
  */
 
-/** The values that the schema allows for a text; `never` if any text is allowed. */
+/** The texts that the schema names for a value; `never` if it allows any text. */
 type Named<T> = T extends string ? (string extends T ? never : T) : never
 type Fields<T> = T extends readonly (infer Item)[]
   ? readonly Sent<Item>[]
   : T extends object
     ? { readonly [Name in keyof T as string extends Name ? never : Name]-?: Sent<Exclude<T[Name], undefined>> }
     : T
-/** A value as sent: with exactly the schema's fields, and only known values. */
+/** A value as the sandbox sends it: exactly the schema's fields, and only known values. */
 type Sent<T> = [Named<T>] extends [never] ? Fields<T> : Named<T> | Exclude<T, string>
 
-/** An item of the events feed. Tests add other types. */
+/** An event of the events feed. `type` is any text, because tests add other types. */
 export interface MarketEvent extends Omit<Sent<EventRead>, 'type'> {
   readonly type: string
 }
 export type EventMarket = MarketEvent['market']
-/** The spec's "ProgramCategory". */
+/** `ProgramCategory` of the specification. */
 export type ProgramCategory = EventMarket['category']
 
-/** An item of the thread feed. */
+/** A message of the thread feed. */
 export type ThreadMessage = Sent<MessageRead>
 export type Attachment = ThreadMessage['attachments'][number]
 
 type View = Sent<ViewRead>
-/** The requirements view's own fields. */
+/** Fields of the requirements view, except its id, markets, carrier sessions, assessment, and rail. */
 export type SubmissionFacts = Omit<View, 'submission_id' | 'markets' | 'carrier_api_sessions' | 'assessment' | 'rail'>
 
 export interface RequirementsView extends SubmissionFacts, Pick<View, 'submission_id' | 'assessment' | 'rail'> {
@@ -39,7 +39,7 @@ export interface RequirementsView extends SubmissionFacts, Pick<View, 'submissio
 }
 
 export type MarketReadiness = View['markets'][number] & {
-  /** Not in the specification, which has no list of bind requests. */
+  /** Added by the sandbox. The specification has no list of bind requests. */
   readonly bind_request_id?: string
 }
 

@@ -24,16 +24,16 @@ export type Action =
   | { readonly do: 'message'; readonly message: MessageInit }
   | { readonly do: 'attach'; readonly messageId: string; readonly attachments: readonly Attachment[] }
 
-/** Changes at one time of a submission's story. */
+/** Changes of a submission at one time of its story. */
 export interface PlanStep {
   /** Story time in ms. */
   readonly atMs: number
-  /** For logs. */
+  /** Text for logs. */
   readonly label: string
   readonly actions: readonly Action[]
 }
 
-/** Newly visible items of a submission's feeds, to deliver. */
+/** Items that became visible in a submission's feeds and must be delivered. */
 export type News = { readonly account: string; readonly submissionId: string } & (
   | { readonly kind: 'events'; readonly events: readonly MarketEvent[] }
   | { readonly kind: 'message'; readonly message: ThreadMessage }
@@ -47,7 +47,7 @@ interface Added {
 interface WorldOptions {
   readonly prng: Prng
   readonly announce: (news: News) => void
-  /** Whether to deliver events that appear behind a cursor. */
+  /** Whether to deliver events of a lane that was hidden before. */
   readonly announceLate: boolean
 }
 
@@ -61,7 +61,7 @@ type WorldState = readonly {
 export class World {
   readonly #options: WorldOptions
   readonly #accounts = new Map<string, Map<string, Submission>>()
-  /** Other content written by the API, by account. */
+  /** Content outside submissions that requests have written, by account. */
   readonly records = new Map<string, AccountRecords>()
 
   constructor(options: WorldOptions) {
@@ -75,28 +75,28 @@ export class World {
     this.records.set(account, emptyAccountRecords())
   }
 
-  /** @throws RangeError for an unknown account. */
+  /** @throws RangeError if the account is unknown. */
   submissions(account: string): ReadonlyMap<string, Submission> {
     const submissions = this.#accounts.get(account)
     if (!submissions) throw new RangeError(`no account ${account}`)
     return submissions
   }
 
-  /** @throws RangeError for an unknown account. */
+  /** @throws RangeError if the account is unknown. */
   recordsOf(account: string): AccountRecords {
     const records = this.records.get(account)
     if (!records) throw new RangeError(`no account ${account}`)
     return records
   }
 
-  /** @throws RangeError for an unknown account or submission. */
+  /** @throws RangeError if the account or submission is unknown. */
   submission(account: string, submissionId: string): Submission {
     const submission = this.submissions(account).get(submissionId)
     if (!submission) throw new RangeError(`account ${account} has no submission ${submissionId}`)
     return submission
   }
 
-  /** @throws RangeError for an unknown account or an existing id. */
+  /** @throws RangeError if the account is unknown or the id exists. */
   addSubmission(account: string, submissionId: string, facts: SubmissionFacts, taxId: string | null = null): Submission {
     if (this.submissions(account).has(submissionId)) throw new RangeError(`account ${account} has a submission ${submissionId} already`)
     const submission = new Submission(account, submissionId, facts, taxId)
@@ -104,17 +104,17 @@ export class World {
     return submission
   }
 
-  /** Removes a submission, which then gets 404. */
+  /** Removes a submission. Requests for it then get 404. */
   removeSubmission(account: string, submissionId: string): void {
     this.submission(account, submissionId)
     this.#accounts.get(account)?.delete(submissionId)
   }
 
   /**
-   * Applies actions in order, and delivers newly visible items: events together, each message separately.
-   * @param atMs ms since the epoch.
-   * @param quiet true: sends no deliveries.
-   * @returns new events and messages, including hidden ones.
+   * Applies actions in order. Delivers items that become visible: all events together, each message separately.
+   * @param atMs time of the actions in ms since the epoch.
+   * @param quiet if true, sends no deliveries.
+   * @returns the new events and messages, including hidden ones.
    */
   play(account: string, submissionId: string, actions: readonly Action[], atMs: number, quiet = false): Added {
     const submission = this.submission(account, submissionId)

@@ -11,7 +11,11 @@ import { fingerprintOf } from './log-fingerprint.ts'
 
 const changesTable = specOf(changes)
 
-/** Appends to the change log. Call it last in a transaction, because it locks the counter row until the commit. */
+/**
+ * Appends changes to the change log and numbers them without gaps.
+ * Call this last in a transaction. The counter row stays locked until the commit, and other appends wait.
+ * @throws LogMovedError if the server changed, or if the log lacks a change that this process saw.
+ */
 export async function appendChanges(tx: Tx, changes: readonly Change[]): Promise<void> {
   const [newest] = changes.slice(-1)
   if (newest === undefined) return
@@ -27,7 +31,7 @@ export async function appendChanges(tx: Tx, changes: readonly Change[]): Promise
 interface Advanced {
   readonly last_seq: number
   readonly log_epoch: string
-  /** Postgres server that ran the statement; null if unknown. */
+  /** The Postgres server that ran the statement; null if unknown. */
   readonly now_on: string | null
 }
 
@@ -46,7 +50,10 @@ async function numberThenInsert(tx: Tx, changes: readonly Change[], changed_at: 
   return advanced
 }
 
-/** Uses one statement, so that the counter row is locked only for one round trip and the commit. */
+/**
+ * Advances the counter and inserts the rows in one statement.
+ * The counter row is then locked only for one round trip and the commit.
+ */
 async function insertNumbered(tx: Tx, changes: readonly Change[], changedAt: TimeText): Promise<Advanced> {
   const given = JSON.stringify(changes.map((change, index) => ({ ...change, place: index + 1 })))
   const advanced = await tx.one(sql<Advanced>`
@@ -64,7 +71,10 @@ async function insertNumbered(tx: Tx, changes: readonly Change[], changedAt: Tim
   return advanced
 }
 
-/** Prevents assigning a number twice. @throws LogMovedError if this process saw a greater number of the epoch. */
+/**
+ * Prevents assigning the same number to two changes.
+ * @throws LogMovedError if the log ends before a change that this process saw in this epoch.
+ */
 function requireAllSeen({ seen }: Tx, logEpoch: string, lastSeq: number): void {
   const known = seen.newest?.seq ?? 0
   if (logEpoch === seen.logEpoch && lastSeq < known)
@@ -78,7 +88,11 @@ function touchedBy(changes: readonly Change[]): [account: string, submissionId: 
   return [...new Map(pairs).values()]
 }
 
-/** `last_seq`, or the newest row if `last_seq` was lowered by hand (log-ends.ts). Includes rows committed during the wait for the lock. */
+/**
+ * SQL: the last assigned number.
+ * If someone lowered `last_seq` by hand, this is the number of the newest row (see log-ends.ts).
+ * Includes changes that commit while the statement waits for the row lock.
+ */
 function lastAssigned(tx: Tx): RawBuilder<unknown> {
   const newest = sql`coalesce((select max(seq) from changes), first_seq - 1)`
   return greatest(tx, sql`last_seq`, newest)

@@ -8,30 +8,36 @@ import { infoOf } from './log-info.ts'
 import { originOf, serverOf } from './log-origin.ts'
 
 /**
- * `copy`: the database is a copy of the previous one. `server`: another server or timeline (a promoted standby, a restored server). `lost`:
- * committed changes are missing. `command`: an operator requested the epoch or edited `mirror_info`.
+ * Why a log epoch began.
+ * - `first`: the first epoch of a mirror.
+ * - `restore`: a backup was restored.
+ * - `copy`: the database is a copy of the previous database.
+ * - `server`: the server or timeline changed, for example because a standby was promoted.
+ * - `lost`: committed changes are missing.
+ * - `command`: an operator requested the epoch or edited `mirror_info`.
  */
 export type EpochReason = 'first' | 'restore' | 'copy' | 'server' | 'lost' | 'command'
 
-/** A log as known outside the database: in this process's memory, or in the mark file of a SQLite database. */
+/** A change log as known outside the database: in this process's memory, or in the mark file of a SQLite database. */
 export type TokenedLog = KnownLog & {
-  /** Tokens of the last writing process (see `mark-file.ts`); null if not recorded. */
+  /** Ids of the processes that may have written last (see `MarkFile`); null for a log in memory. */
   readonly tokens: readonly string[] | null
 }
 
 export interface LogState {
   readonly logEpoch: string
   readonly lastSeq: number
-  /** Greatest cursor of any destination. */
+  /** Greatest cursor of all destinations; 0 if there are no destinations. */
   readonly furthest: number
   readonly origin: string
   readonly server: string
-  /** Newest first. */
+  /** All epochs, newest first. */
   readonly epochs: readonly LogEpochsTable[]
 }
 
 export async function readState(q: Query): Promise<LogState> {
-  // Read first, because `lastSeq` may grow.
+  // Reads the cursors before `lastSeq`, because `lastSeq` may grow. In the other order, a cursor could seem to be after
+  // the last change.
   const { furthest } = await q.sql
     .selectFrom('sync_destinations')
     .select((eb) => eb.fn.max<number | null>('cursor').as('furthest'))
@@ -48,24 +54,30 @@ export async function readState(q: Query): Promise<LogState> {
   }
 }
 
-/** All epochs, newest first. */
+/** All log epochs, newest first. */
 export function epochsOf(q: Query): Promise<LogEpochsTable[]> {
   return q.sql.selectFrom('sync_log_epochs').selectAll().orderBy('epoch_no', 'desc').execute()
 }
 
-/** The permanent id of a mirror: its first epoch, which its copies and restored backups share. */
+/** The permanent id of a mirror: its first log epoch. Copies and restored backups of the mirror have the same id. */
 export async function firstEpochOf(q: Query): Promise<string> {
   const first = (await epochsOf(q)).at(-1)
   return first?.log_epoch ?? (await infoOf(q)).log_epoch
 }
 
-/** The newest epoch, if it followed a break and not all feeds were re-read since; else null. */
+/**
+ * The newest log epoch, while its full re-read of all feeds is unfinished; otherwise null.
+ * The first epoch needs no re-read.
+ */
 export async function currentBreak(q: Query): Promise<LogEpochsTable | null> {
   const [newest] = await epochsOf(q)
   return newest !== undefined && newest.reason !== 'first' && newest.fully_read_at === null ? newest : null
 }
 
-/** @returns why a new epoch must begin; null if none must. */
+/**
+ * Checks if this database replaced another database.
+ * @returns why a new epoch must begin; null if the numbering can continue.
+ */
 export async function findBreak(q: Query, state: LogState, knownLogs: readonly TokenedLog[]): Promise<EpochReason | null> {
   const current = state.epochs.find(({ log_epoch }) => log_epoch === state.logEpoch)
   if (current === undefined) return 'command'
@@ -81,17 +93,20 @@ export async function findBreak(q: Query, state: LogState, knownLogs: readonly T
   return state.furthest > state.lastSeq ? 'copy' : null
 }
 
-/** Divergence of the database's log from the log known outside. */
+/** Divergence of the database's change log from a log known outside the database. */
 export interface Fork {
-  /** The last number that both logs have in common. */
+  /** Last number up to which both logs agree. */
   readonly afterSeq: number
-  /** The newest number known outside the database. */
+  /** Newest number known outside the database. */
   readonly knownSeq: number
-  /** The changes known after `afterSeq`. */
+  /** Marks of the known changes after `afterSeq`, which the database lacks. */
   readonly lost: readonly LogMark[]
 }
 
-/** Compares this log with known logs of the current epoch, and of epochs that this database lacks. @returns null if nothing is lost. */
+/**
+ * Compares the database's change log with known logs of the current epoch, and of epochs that the database lacks.
+ * @returns null if the database has all known changes.
+ */
 export async function forkOf(q: Query, { logEpoch, lastSeq, epochs }: LogState, knownLogs: readonly KnownLog[]): Promise<Fork | null> {
   const marks = knownLogs
     .filter((known) => known.logEpoch === logEpoch || epochs.every(({ log_epoch }) => log_epoch !== known.logEpoch))
@@ -102,13 +117,14 @@ export async function forkOf(q: Query, { logEpoch, lastSeq, epochs }: LogState, 
   const differing = await differingMarks(q, marks.slice(-1), lastSeq)
   if (differing.length === 0 && newest.seq <= lastSeq) return null
   const [first] = await differingMarks(q, marks, lastSeq)
-  // A lagging copy is a prefix of the known log. If both logs continued, they agree up to the mark before the first difference.
+  // If no mark differs, the database has only the beginning of the known log. Otherwise, both logs agree up to the last
+  // mark before the first difference.
   const agreed = first === undefined ? lastSeq : Math.max(0, ...marks.filter(({ seq }) => seq < first.seq).map(({ seq }) => seq))
   const afterSeq = first === undefined || agreed > 0 ? agreed : Math.max(0, first.seq - 1)
   return { afterSeq, knownSeq: newest.seq, lost: marks.filter(({ seq }) => seq > afterSeq) }
 }
 
-/** Marks whose number belongs to another change in the database. */
+/** Marks whose number belongs to a different change in the database. */
 async function differingMarks(q: Query, marks: readonly LogMark[], lastSeq: number): Promise<LogMark[]> {
   const within = marks.filter(({ seq }) => seq <= lastSeq)
   const found = await fingerprintsOf(
@@ -118,7 +134,11 @@ async function differingMarks(q: Query, marks: readonly LogMark[], lastSeq: numb
   return within.filter(({ seq, fingerprint }) => (found.get(seq) ?? fingerprint) !== fingerprint)
 }
 
-/** Changes known of an earlier epoch after its end. The process that began the next epoch didn't know them. */
+/**
+ * Finds known changes of an earlier epoch that have a number after the end of that epoch.
+ * The process that began the next epoch didn't know these changes.
+ * @returns null if there are none.
+ */
 export function lateFork({ epochs }: LogState, known: KnownLog): Fork | null {
   const place = epochs.findIndex(({ log_epoch }) => log_epoch === known.logEpoch)
   const newest = known.marks.at(-1)

@@ -1,7 +1,9 @@
 import { sql } from 'kysely'
 import type { Db, Query, Tx } from '../engine/db.ts'
 
-/** A number in `mirror_info` that was changed by hand and doesn't match the change-log rows. */
+/**
+ * A number in `mirror_info` that doesn't match the rows of the change log, because someone edited the number by hand.
+ */
 export interface WrongEnd {
   readonly column: 'first_seq' | 'last_seq'
   readonly stored: number
@@ -12,7 +14,7 @@ export function wrongEndText({ column, stored, actual }: WrongEnd): string {
   return `mirror_info.${column} was set to ${stored}, and the ${column === 'last_seq' ? 'newest' : 'oldest'} change is ${actual}`
 }
 
-/** Finds a first or last number in `mirror_info` that excludes existing change-log rows. */
+/** Finds a `first_seq` or `last_seq` in `mirror_info` that excludes existing rows of the change log. */
 export async function findWrongEnds(q: Query): Promise<WrongEnd[]> {
   const ends = await readEnds(q)
   const { first_seq, last_seq } = rightEnds(ends)
@@ -23,15 +25,22 @@ export async function findWrongEnds(q: Query): Promise<WrongEnd[]> {
   return both.filter(({ stored, actual }) => stored !== actual)
 }
 
-/** Corrects `mirror_info`, so that no number is assigned twice. Begins no new epoch. @returns the wrong ends. */
+/**
+ * Corrects wrong numbers in `mirror_info`. Otherwise, a change number could be assigned twice.
+ * Doesn't begin a log epoch.
+ * @returns the numbers that were wrong.
+ */
 export async function repairEnds(db: Db): Promise<WrongEnd[]> {
   if ((await findWrongEnds(db.read)).length === 0) return []
   return db.write('log-ends', (tx) => repairEndsIn(tx))
 }
 
-/** `repairEnds` in an open transaction; run it late, like `appendChanges`. */
+/**
+ * Does the work of `repairEnds` in an open transaction. Call this late, because the counter row stays locked until the
+ * commit.
+ */
 export async function repairEndsIn(tx: Tx): Promise<WrongEnd[]> {
-  // Waits for appends and retention, which change rows and ends together.
+  // Waits for running appends and retention. Both change the rows and `mirror_info` together.
   if (tx.kind === 'postgres') await tx.run(sql`select 1 from mirror_info where id = 1 for update`)
   const wrong = await findWrongEnds(tx)
   for (const { column, actual } of wrong) {
@@ -44,7 +53,7 @@ export async function repairEndsIn(tx: Tx): Promise<WrongEnd[]> {
   return wrong
 }
 
-/** The last assigned number, even if `mirror_info` is wrong. */
+/** The last assigned change number, even if `mirror_info` is wrong. */
 export async function lastAssignedSeq(q: Query): Promise<number> {
   return rightEnds(await readEnds(q)).last_seq
 }
@@ -65,7 +74,7 @@ async function readEnds(q: Query): Promise<Ends> {
 
 function rightEnds({ first_seq, last_seq, oldest, newest }: Ends): { first_seq: number; last_seq: number } {
   const first = numberOf(first_seq, 1)
-  // Without rows, `first_seq` shows which numbers were assigned.
+  // If the change log has no rows, all numbers before `first_seq` were assigned.
   const last = Math.max(numberOf(last_seq, 0), newest ?? first - 1)
   return { first_seq: Number.isSafeInteger(first_seq) ? Math.min(first, oldest ?? last + 1) : (oldest ?? last + 1), last_seq: last }
 }

@@ -24,10 +24,12 @@ import { COPY_ORIGIN, identifyServer, knownServer, originOf, serverOf } from './
 import { readMarkFile } from './mark-file.ts'
 
 /**
- * A log epoch names one numbering of the change log. A database that replaced another (a restored backup, a promoted standby that lagged)
- * would reuse numbers for other changes. It must begin a new epoch. Readers then see how far both logs agree. Message ids, which consist of
- * epoch and number, stay unique. Replacements are detected by their origin (log-origin.ts) and by log knowledge outside the database
- * (log-divergence.ts). Until a database is checked, no process appends to its log or sends from it (`requireServer`).
+ * A log epoch names one numbering of the change log.
+ * If a database replaces another database, it must begin a new epoch. Examples: a restored backup, a promoted standby.
+ * Without a new epoch, the database would reuse numbers for other changes.
+ * The new epoch shows readers how far both logs agree. Message ids contain the epoch and stay unique.
+ * `log-origin.ts` and `log-divergence.ts` detect a replaced database.
+ * Until a database is checked, no process appends changes to it or sends pushes from it (see `requireServer`).
  */
 
 /** Marking all waiting pushes may be slow. With a time limit, every start could fail. */
@@ -35,10 +37,10 @@ const UNLIMITED = { noTimeout: true } as const
 
 export interface NewEpoch {
   readonly logEpoch: string
-  /** The newest change before the epoch. */
+  /** Number of the last change before the epoch. */
   readonly afterSeq: number
   readonly reason: EpochReason
-  /** The newest known number of the lost log; null if unknown. */
+  /** Number of the newest lost change, as far as known; null if no lost change is known. */
   readonly knownSeq: number | null
 }
 
@@ -57,12 +59,13 @@ export interface EpochOfChange {
   readonly logEpoch: string
   /** When the epoch began; null for the first epoch. */
   readonly restoredAt: TimeText | null
-  /** Whether this is the newest epoch and feeds are still being re-read for lost data. */
+  /** true for the newest epoch, while its full re-read of all feeds isn't finished. */
   readonly isRecovering: boolean
 }
 
 /**
- * Begins a new epoch if this database replaced another. Runs at start and regularly. Recreates a deleted `mirror_info` row.
+ * Begins a new log epoch if this database replaced another database. Runs at start and regularly.
+ * Recreates a deleted `mirror_info` row.
  * @returns the new epoch; null if the numbering continues.
  */
 export async function checkLogEpoch(db: Db): Promise<NewEpoch | null> {
@@ -89,7 +92,7 @@ async function settle(tx: Tx, knownLogs: readonly TokenedLog[]): Promise<NewEpoc
     return null
   }
   const reason = await findBreak(tx, state, knownLogs)
-  // An operator set a new epoch by hand.
+  // An operator edited `log_epoch` in `mirror_info`. The new epoch keeps this name.
   if (reason === 'command') return begin(tx, reason, knownLogs, state.logEpoch)
   if (reason !== null) return begin(tx, reason, knownLogs)
   await recordEpochOrigin(tx, state)
@@ -100,7 +103,7 @@ async function settle(tx: Tx, knownLogs: readonly TokenedLog[]): Promise<NewEpoc
   return null
 }
 
-/** Begins a new epoch after the last change that all logs share. */
+/** Begins a new log epoch after the last change that the database's log and all known logs share. */
 export async function beginLogEpoch(db: Db, reason: EpochReason): Promise<NewEpoch> {
   await identifyServer(db)
   const knownLogs = await knownLogsOf(db)
@@ -113,17 +116,17 @@ export async function beginLogEpoch(db: Db, reason: EpochReason): Promise<NewEpo
   return db.write('log-epoch', work, UNLIMITED)
 }
 
-/** Makes this copy the owner of the change log. */
+/** Makes this database the owner of the change log, at the end of a copy. */
 export async function adoptEpoch(tx: Tx): Promise<void> {
   await tx.run(sql`update sync_log_epochs set origin = ${await originOf(tx)}, server = ${await serverOf(tx)}, instance = null`)
 }
 
-/** Releases the change log. If this database is used again, it begins a new epoch. */
+/** Releases the change log. The next use of this database begins a new log epoch. */
 export async function releaseEpoch(tx: Tx): Promise<void> {
   await tx.sql.updateTable('sync_log_epochs').set({ origin: COPY_ORIGIN }).execute()
 }
 
-/** @returns a lookup from change number to epoch. */
+/** @returns a function that finds the epoch of a change number. */
 export async function readEpochs(q: Query): Promise<(seq: number) => EpochOfChange> {
   const epochs = (await epochsOf(q)).map((row, index) => ({
     afterSeq: row.after_seq,
@@ -139,8 +142,8 @@ export async function readEpochs(q: Query): Promise<(seq: number) => EpochOfChan
 
 async function begin(tx: Tx, reason: EpochReason, knownLogs: readonly TokenedLog[], logEpoch: string = randomUUID()): Promise<NewEpoch> {
   await lockNamed(tx, 'fan-out')
-  // Waiting pushes may have been sent since the backup. If a duplicate would do harm, the push is looked up or held for a person. This slow
-  // statement runs before locks that other transactions wait for.
+  // The replaced database may already have sent these waiting pushes. `uncertain` makes the sender look up or hold each
+  // push whose duplicate would do harm. This slow statement runs before locks that other transactions wait for.
   await tx.run(sql`update sync_outbox set uncertain = 1 where state = 'ready' and uncertain = 0`)
   await repairEndsIn(tx)
   const state = await readState(tx)
@@ -153,19 +156,21 @@ async function begin(tx: Tx, reason: EpochReason, knownLogs: readonly TokenedLog
 
 async function adopt(tx: Tx, epoch: NewEpoch, fork: Fork | null): Promise<void> {
   await insertEpoch(tx, epoch)
-  // A cursor beyond `afterSeq` would skip new changes that reuse those numbers. Earlier changes may already have been sent.
+  // Moves back cursors after `afterSeq`, because they would skip new changes that reuse those numbers. Destinations
+  // that had reached `afterSeq` continue in the new epoch.
   await tx.run(sql`
     update sync_destinations set
       log_epoch = case when cursor >= ${epoch.afterSeq} and snapshot is null then ${epoch.logEpoch} else log_epoch end,
       cursor = case when cursor > ${epoch.afterSeq} then cast(${epoch.afterSeq} as bigint) else cursor end`)
-  // Full rows sent earlier don't contain changes that get their numbers later.
+  // A full row that was sent earlier doesn't contain the changes that get numbers after `afterSeq`.
   await tx.run(sql`
     update sync_passed set through = cast(${epoch.afterSeq} as bigint),
       seq = case when seq > ${epoch.afterSeq} then cast(${epoch.afterSeq} as bigint) else seq end
     where through > ${epoch.afterSeq}`)
-  // These refresh tokens may already be used, and a second use may revoke access. A new login gets new tokens.
+  // The replaced database may already have used these refresh tokens. A second use may revoke the access. A new login
+  // gets new tokens.
   await tx.sql.deleteFrom('sync_push_tokens').execute()
-  // Sign-outs may be lost.
+  // The database may lack recent sign-outs, so all console sessions end.
   await tx.sql.deleteFrom('sync_console_sessions').execute()
   if (fork !== null) await recordLogDivergence(tx, epoch.logEpoch, fork)
   wake(tx, 'outbox')
@@ -193,7 +198,7 @@ async function insertEpoch(tx: Tx, { logEpoch, afterSeq, reason, knownSeq }: New
     .execute()
 }
 
-/** Adds newly known parts of the epoch's server identity. */
+/** Adds parts of the server identity that weren't known when the epoch was stored. */
 async function recordEpochOrigin(tx: Tx, state: LogState): Promise<void> {
   const current = state.epochs.find(({ log_epoch }) => log_epoch === state.logEpoch)
   const server = knownServer(current?.server ?? '', state.server)
@@ -209,7 +214,7 @@ async function isSettled(q: Query, state: LogState, knownLogs: readonly TokenedL
 
 async function knownLogsOf(db: Db): Promise<TokenedLog[]> {
   const { logEpoch } = db.seen
-  // Copied first: a change that commits during the database read would seem missing.
+  // Copies the marks. Otherwise, a change that commits during the next reads would seem to be missing in the database.
   const marks = [...db.seen.marks]
   const file = await readMarkFile(db.read)
   return [...(logEpoch === '' ? [] : [{ logEpoch, marks, tokens: null }]), ...(file === null ? [] : [file])]
@@ -221,12 +226,13 @@ async function remember(db: Db, { logEpoch, lastSeq, server }: LogState): Promis
   if (fingerprint !== undefined) db.seen.add(logEpoch, { seq: lastSeq, fingerprint, touched: [] })
 }
 
-/** Maximum submissions named in the audit entry; the rest is counted. */
+/** Maximum submissions that the audit entry names. The entry also has the total count of submissions. */
 const NAMED = 100
 
 /**
- * Records the lost part of a log, with an audit entry. Requests a resend of the affected submissions' current state to destinations.
- * @param logEpoch the next epoch.
+ * Records lost changes in the epoch and in an audit entry.
+ * Requests that all destinations get the current state of the affected submissions again.
+ * @param logEpoch the epoch that began after the loss.
  */
 async function recordLogDivergence(tx: Tx, logEpoch: string, { afterSeq, knownSeq, lost }: Fork): Promise<void> {
   await tx.run(sql`update sync_log_epochs set known_seq = ${greatest(tx, sql`coalesce(known_seq, 0)`, sql`cast(${knownSeq} as bigint)`)}

@@ -2,7 +2,9 @@ import { hash } from 'node:crypto'
 import { sql } from 'kysely'
 import type { Query } from '../engine/db.ts'
 
-/** Columns that distinguish changes with the same number in diverged logs. Their values never change. */
+/**
+ * Columns that distinguish two changes with the same number in diverged logs. The values of these columns never change.
+ */
 export interface FingerprintedChange {
   readonly account: string
   readonly entity: string
@@ -15,7 +17,7 @@ export function fingerprintOf({ account, entity, entity_id, operation, changed_a
   return hash('sha256', JSON.stringify([account, entity, entity_id, operation, changed_at]), 'base64url').slice(0, 22)
 }
 
-/** Fingerprints by change number, without changes that retention removed. */
+/** Fingerprints of changes, by number. Changes that retention removed are left out. */
 export async function fingerprintsOf(q: Query, seqs: readonly number[]): Promise<ReadonlyMap<number, string>> {
   if (seqs.length === 0) return new Map()
   const rows = await q.all(sql<FingerprintedChange & { seq: number }>`

@@ -8,8 +8,8 @@ export interface LogGap {
 }
 
 /**
- * Finds missing numbers in the `limit` rows after `after`, up to `lastSeq`.
- * @returns gaps in order, and `next`: where to continue; null at the end.
+ * Finds missing numbers among the next `limit` rows of the change log, after number `after` and up to `lastSeq`.
+ * @returns the gaps in order. `next` is the number to continue after; null at the end.
  */
 export async function findGaps(q: Query, after: number, lastSeq: number, limit: number): Promise<{ gaps: LogGap[]; next: number | null }> {
   const ranged = sql`from changes where seq > ${after} and seq <= ${lastSeq}`
@@ -28,7 +28,10 @@ export async function findGaps(q: Query, after: number, lastSeq: number, limit: 
   return { gaps: [...found, ...tail], next }
 }
 
-/** Whether another run reported a gap that covers this one with the same end. @param gap null: whether a run reported unlisted gaps. */
+/**
+ * Whether another reconcile run reported a gap that has the same end and includes `gap`.
+ * @param gap null: whether another run reported gaps without listing them.
+ */
 export async function isGapReported(q: Query, gap: LogGap | null, runId: string): Promise<boolean> {
   const firstOf = q.kind === 'sqlite' ? sql`json_extract(entity_id, '$[0]')` : sql`(entity_id::json ->> 0)::bigint`
   const same = gap === null ? sql`seq is null` : sql`seq = ${gap.last} and case when kind = 'lost' then ${firstOf} end <= ${gap.first}`

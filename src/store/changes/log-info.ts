@@ -6,7 +6,10 @@ export async function hasInfo(q: Query): Promise<boolean> {
   return (await q.sql.selectFrom('mirror_info').select('id').executeTakeFirst()) !== undefined
 }
 
-/** Recreates a missing `mirror_info` row. Its `last_seq` is the greatest known number, so that no number is assigned twice. */
+/**
+ * Recreates a missing `mirror_info` row. `last_seq` becomes the greatest known number, so that no number is assigned
+ * twice.
+ */
 export async function restoreInfo(tx: Tx): Promise<void> {
   await tx.run(sql`
     insert into mirror_info (id, schema_version, log_epoch, first_seq, last_seq)
@@ -16,7 +19,7 @@ export async function restoreInfo(tx: Tx): Promise<void> {
     ) as known where 1 = 1 on conflict (id) do nothing`)
 }
 
-/** First and last number in `mirror_info`; 1 and 0 if its row is missing. */
+/** `first_seq` and `last_seq` of `mirror_info`; 1 and 0 if the row is missing. */
 export async function logEnds(q: Query): Promise<{ readonly first_seq: number; readonly last_seq: number }> {
   const row = await q.sql.selectFrom('mirror_info').select(['first_seq', 'last_seq']).where('id', '=', 1).executeTakeFirst()
   return row ?? { first_seq: 1, last_seq: 0 }

@@ -5,28 +5,35 @@ import type { Db, Query } from '../engine/db.ts'
 import { sqlStateOf } from '../postgres/errors.ts'
 
 /**
- * An epoch's `origin` reveals copies by tools that change it. A Postgres restore gives tables new oids; `backup` marks SQLite copies.
- * `server` reveals other copies: by system identifier and timeline on Postgres, by file on SQLite.
+ * Two columns of an epoch reveal a copied database.
+ * `origin` changes in a copy: a Postgres restore gives tables new oids, and `backup` marks SQLite copies.
+ * `server` reveals other copies: by system identifier and timeline on Postgres, by the file on SQLite.
  */
 
-/** `sync_log_epochs.origin` on SQLite: of a database in use, and of an unrestored backup. */
+/** Values of `sync_log_epochs.origin` on SQLite: a database in use, and a backup that isn't restored. */
 const SQLITE_ORIGIN = 'here'
 export const COPY_ORIGIN = 'copy'
 
-/** A promotion changes the timeline in WAL file names immediately, in `pg_control_checkpoint` only later. */
+/**
+ * After a promotion, WAL file names have the new timeline immediately. `pg_control_checkpoint` has the new timeline
+ * only later.
+ */
 const TIMELINE = sql<string>`substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8)`
 
-/** Ways to identify a server, best first. A managed service may deny these functions. */
+/** SQL expressions that identify a server, best first. A managed service may deny some of these functions. */
 const WAYS: readonly RawBuilder<string>[] = [
   sql<string>`(select system_identifier::text from pg_control_system()) || '/' || ${TIMELINE}`,
   sql<string>`'${sql.raw(UNKNOWN)}/' || ${TIMELINE}`,
   sql<string>`'${sql.raw(`${UNKNOWN}/${UNKNOWN}`)}'`,
 ]
 
-/** SQLSTATEs of a function that does not exist, is not permitted or is not supported. */
+/** SQLSTATE codes for a function that doesn't exist, isn't permitted, or isn't supported. */
 const REFUSED = ['42883', '42501', '0A000']
 
-/** Finds a working way to identify the Postgres server, once. @throws TransientError if the database is unavailable. */
+/**
+ * Finds the SQL expression that identifies the Postgres server: the first of `WAYS` that works. Stores it in `db.seen`.
+ * @throws TransientError if the database is unavailable.
+ */
 export async function identifyServer(db: Db): Promise<void> {
   if (db.kind === 'sqlite' || db.seen.serverExpression !== undefined) return
   for (const way of WAYS) {
@@ -40,12 +47,12 @@ export async function identifyServer(db: Db): Promise<void> {
   }
 }
 
-/** Identity of the Postgres server or the SQLite file; `''` if unknown. */
+/** Identity of the Postgres server or of the SQLite file; `''` if unknown. */
 export async function serverOf(q: Query): Promise<string> {
   return q.kind === 'sqlite' ? fileOf(await sqlitePath(q)) : ((await askServer(q)) ?? '')
 }
 
-/** Merges two compatible server identities. */
+/** Merges two identities of the same server. A part that is unknown in one identity comes from the other identity. */
 export function knownServer(one: string, other: string): string {
   if (one === '' || other === '') return one || other
   const parts = other.split('/')
@@ -55,24 +62,27 @@ export function knownServer(one: string, other: string): string {
     .join('/')
 }
 
-/** A database id that backup tools change in a copy. */
+/** An id of the database. Backup tools change this id in a copy. */
 export async function originOf(q: Query): Promise<string> {
   if (q.kind === 'sqlite') return SQLITE_ORIGIN
   const row = await q.one(sql<{ origin: string }>`select 'mirror_info'::regclass::oid::text as origin`)
   return row?.origin ?? ''
 }
 
-/** The path of a SQLite database; `''` when it has no file. */
+/** Path of a SQLite database; `''` if the database has no file. */
 export async function sqlitePath(q: Query): Promise<string> {
   const row = await q.one(sql<{ file: string | null }>`select file from pragma_database_list where name = 'main'`)
   return row?.file ?? ''
 }
 
-/** Creation time, which differs in every copy; otherwise the inode. Device numbers are omitted, because they change. */
+/**
+ * Identifies a file by its creation time, which differs in every copy. Without a creation time, uses the inode.
+ * Device numbers are left out, because they may change for the same file.
+ */
 function fileOf(path: string): string {
   const found = path === '' ? undefined : statOf(path)
   if (found === undefined) return ''
-  // Systems without creation times report the last change.
+  // A system without creation times reports the time of the last change instead.
   const born = found.birthtimeNs > 0n && found.birthtimeNs !== found.ctimeNs ? String(found.birthtimeNs) : UNKNOWN
   return `${born}/${born === UNKNOWN ? found.ino : UNKNOWN}`
 }

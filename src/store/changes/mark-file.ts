@@ -7,17 +7,20 @@ import type { LogMark } from '../engine/log-seen.ts'
 import type { TokenedLog } from './log-divergence.ts'
 import { sqlitePath } from './log-origin.ts'
 
-/** Number of marks in the file: enough for the last minutes. */
+/** Maximum marks in the file: enough for the last minutes. */
 const MARKS_KEPT = 200
 
-/** @returns the mark file of a SQLite database; null if none. */
+/** Reads the mark file of a SQLite database. @returns null if there is none. */
 export async function readMarkFile(q: Query): Promise<TokenedLog | null> {
   if (q.kind !== 'sqlite') return null
   const path = await sqlitePath(q)
   return path === '' ? null : readMark(path)
 }
 
-/** Updates the mark file of a SQLite database after each log epoch check. The file never contains uncommitted changes. */
+/**
+ * Writes the mark file of a SQLite database. The heartbeat calls `keep` after each check of the log epoch.
+ * The file never contains uncommitted changes.
+ */
 export class MarkKeeper {
   readonly #db: Db
   #written: { readonly logEpoch: string; readonly seq: number } | null = null
@@ -26,7 +29,10 @@ export class MarkKeeper {
     this.#db = db
   }
 
-  /** @throws TransientError if the database is unavailable; file system errors if the file cannot be written. */
+  /**
+   * Writes the file if the log epoch or the newest number changed.
+   * @throws TransientError if the database is unavailable; file system errors if the file can't be written.
+   */
   async keep(): Promise<void> {
     const { kind, read, seen, processId } = this.#db
     if (kind !== 'sqlite' || seen.logEpoch === '') return
@@ -52,10 +58,17 @@ export class MarkKeeper {
   }
 }
 
-/** Separate from the database. If an older copy replaces the database, this file reveals missing changes at the next start. */
+/**
+ * Content of the mark file, which is next to the database file.
+ * If an older copy replaces the database, the marks reveal the missing changes at the next start.
+ */
 interface MarkFile {
   readonly logEpoch: string
-  /** Id of the last process that wrote. During a start, old and new ids, in case of a crash between the writes to file and database. */
+  /**
+   * Id of the process that wrote last.
+   * A starting process first writes the old and the new id. Otherwise, a crash before the database has the new id would
+   * look like a copied database.
+   */
   readonly tokens: readonly string[]
   readonly marks: readonly LogMark[]
 }
@@ -76,7 +89,7 @@ function markFileOf(database: string): string {
   return `${database}-mark`
 }
 
-/** @returns null when the file is missing or unreadable. */
+/** @returns null if the file is missing or unreadable. */
 async function readMark(database: string): Promise<MarkFile | null> {
   try {
     return shape.parse(JSON.parse(await readFile(markFileOf(database), 'utf8')))
@@ -85,7 +98,7 @@ async function readMark(database: string): Promise<MarkFile | null> {
   }
 }
 
-/** Replaces the file atomically and durably: a power failure leaves the old or new file. */
+/** Replaces the file atomically. After a power failure, the old or the new file exists. */
 async function writeMark(database: string, mark: MarkFile): Promise<void> {
   const path = markFileOf(database)
   await replaceFile(path, `${path}.new`, JSON.stringify(mark))

@@ -17,11 +17,14 @@ export interface ChangeFilter {
   readonly account?: string | undefined
   readonly submissionId?: string | undefined
   readonly entity?: string | undefined
-  /** Last number, inclusive. */
+  /** Last change number to include. */
   readonly until?: number
 }
 
-/** Up to `limit` changes after `seq`, in order. Reading on from the last returned `seq` never misses a change. */
+/**
+ * Up to `limit` changes after number `seq`, in order.
+ * A reader that continues after the last returned `seq` misses no change.
+ */
 export async function changesAfter(
   q: Query,
   seq: number,
@@ -36,7 +39,7 @@ export async function changesAfter(
     order by seq limit ${sql.lit(limit)}`)
 }
 
-/** The change `seq` with `before` and `after`; null if retention removed it. */
+/** Finds the change with number `seq`; null if retention removed it. */
 export async function findChange(q: Query, seq: number) {
   return await q.one(
     sql<
@@ -45,7 +48,10 @@ export async function findChange(q: Query, seq: number) {
   )
 }
 
-/** @returns rows rebuilt from the change log, by `entity entity_id`. Columns without a remaining change are missing. */
+/**
+ * Rebuilds rows of a submission from the change log.
+ * @returns rows by `entity entity_id`. A column is missing if retention removed all its changes.
+ */
 export async function loggedRows(
   q: Query,
   { account, submissionId }: SubmissionRef,
@@ -72,7 +78,10 @@ export interface ChangesBetween {
   readonly until: TimeText
 }
 
-/** Up to `limit` changes of a submission by cause and time range, in order, without `before` and `after`. */
+/**
+ * Up to `limit` changes of a submission with one cause, from `since` to `until` (both inclusive), in order.
+ * Leaves out `before` and `after`.
+ */
 export function changesBetween(q: Query, { account, submissionId, cause, since, until }: ChangesBetween, limit: number) {
   return q.all(sql<Columns<'changes', 'seq' | 'entity' | 'entity_id' | 'operation' | 'cause' | 'changed_at'>>`
     select seq, entity, entity_id, operation, cause, changed_at from changes where account = ${account}

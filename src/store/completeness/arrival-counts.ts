@@ -6,7 +6,7 @@ import { moveProgress, readProgress } from './progress.ts'
 
 const STEP = 1_000
 const MARK = 'arrival_counts_mark'
-/** Key for all accounts: they share one log. */
+/** Account of the stored progress: none, because all accounts share one change log. */
 const ALL = ''
 const ways = ['webhook', 'poll', 'backfill', 'reconcile'] as const
 type Way = (typeof ways)[number]
@@ -19,7 +19,11 @@ export interface HourCount {
   readonly n: number
 }
 
-/** Counts the next events and messages in the change log by hour. Only one process does each step. @returns whether more may remain. */
+/**
+ * Counts new events and messages of the change log, by hour. Each call counts the next `STEP` changes.
+ * If several processes try the same step, only one of them counts it.
+ * @returns true if more changes may remain.
+ */
 export async function countArrivals(db: Db): Promise<boolean> {
   const mark = await readProgress(db.read, ALL, MARK)
   const ends = await logEnds(db.read)
@@ -58,7 +62,7 @@ export function hourOf(q: Pick<Query, 'kind'>, column: string): RawBuilder<TimeT
   return q.kind === 'sqlite' ? sql<TimeText>`substr(${time}, 1, 13) || ':00:00.000000Z'` : sql<TimeText>`date_trunc('hour', ${time}, 'UTC')`
 }
 
-/** A `sync` counts as polling. */
+/** Any other cause, such as `sync`, counts as polling. */
 function wayOf(cause: string): Way {
   return ways.find((way) => way === cause) ?? 'poll'
 }

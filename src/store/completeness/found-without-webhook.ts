@@ -4,19 +4,20 @@ import type { Query } from '../engine/db.ts'
 import { timeValue } from '../engine/sql.ts'
 import { isUnannounced } from '../operators/alarm-queries.ts'
 
-/** Maximum records to examine, newest first. A webhook announces most records soon after a feed showed them. */
+/** Maximum records to examine, newest first. Most of them are not returned, because a webhook announced them later. */
 const LOOKED_AT = 1_000
 
-/** Position in the list. */
+/** Position in the list: the last record of the previous page. */
 export interface FoundPlace {
   readonly known_at: TimeText
   readonly record_id: string
 }
 
 /**
- * Events and messages that a feed found and no webhook has announced, newest first, without backfill. `before_tracked`: the record happened
- * more than `lostAfterMs` before tracking began, so its webhook may have gone elsewhere.
- * @param lostAfterMs the setting WEBHOOK_LOST_AFTER.
+ * Lists events and messages that a feed showed and no webhook announced, newest first. Leaves out backfill.
+ * `before_tracked` is true if the record happened more than `lostAfterMs` before its submission was tracked. The
+ * webhook may then have gone elsewhere.
+ * @param lostAfterMs the setting WEBHOOK_LOST_AFTER, in ms.
  * @template T the columns that are read.
  */
 export async function foundWithoutWebhook<T>(q: Query, account: string, lostAfterMs: number, limit: number, after?: FoundPlace) {

@@ -8,12 +8,12 @@ import type { Columns } from '../schema/tables.ts'
 import { addCount, type HourCount, hourOf } from './arrival-counts.ts'
 import { moveProgress, readProgress } from './progress.ts'
 
-/** Records per transaction, approximately. */
+/** Approximate number of records per transaction. */
 const STEP = 500
 const MARK = 'lost_webhooks_mark'
 const LOST_AFTER = 'webhook_lost_after_ms'
 
-/** Stores the age at which a webhook counts as lost, for the view `completeness`. */
+/** Stores the setting WEBHOOK_LOST_AFTER in ms, for the view `completeness`. */
 export async function saveLostAfter(db: Db, lostAfterMs: number): Promise<void> {
   await db.write('lost-after', (tx) =>
     tx.run(sql`
@@ -23,10 +23,11 @@ export async function saveLostAfter(db: Db, lostAfterMs: number): Promise<void> 
 }
 
 /**
- * Counts records, each once, that a feed showed more than `lostAfterMs` ago and no webhook has announced. Skips backfill. Skips events
- * while the account's event deliveries are unreadable. Only one process does each step.
- * @param lostAfterMs the setting WEBHOOK_LOST_AFTER.
- * @returns the counts of this step, and whether more may remain.
+ * Counts lost webhooks: records that a feed showed more than `lostAfterMs` ago and no webhook announced.
+ * Counts each record once. Leaves out backfill, and events while the account's event deliveries are unreadable.
+ * If several processes try the same step, only one of them counts it.
+ * @param lostAfterMs the setting WEBHOOK_LOST_AFTER, in ms.
+ * @returns the counts of this step by table; `more` is true if more records may remain.
  */
 export async function countLostWebhooks(
   db: Db,
@@ -46,7 +47,9 @@ export async function countLostWebhooks(
   })
 }
 
-/** Records of one instant stay in the same step. */
+/**
+ * Finds the end of the next step; null if there are no more records. Records with the same time are in the same step.
+ */
 async function nextMark(q: Query, account: string, mark: TimeText, ripe: TimeText): Promise<{ mark: TimeText; more: boolean } | null> {
   const rows = await q.all(sql<Columns<'sync_arrivals', 'first_at'>>`
     select first_at from sync_arrivals where account = ${account} and way = 'feed' and first_at > ${timeValue(q, mark)}
@@ -69,7 +72,7 @@ function totalsOf(hours: readonly HourCount[]) {
   return [...byEntity].map(([entity, counts]) => ({ entity, count: counts.reduce((sum, { n }) => sum + n, 0) }))
 }
 
-/** Ids of records that a feed found and no webhook has announced, without backfill. */
+/** Ids of records that a feed showed and no webhook announced. Leaves out backfill. */
 export async function unannounced(q: Query, account: string): Promise<string[]> {
   const rows = await q.all(sql<{ record_id: string }>`
     select record_id from sync_arrivals as seen where account = ${account} and way = 'feed' and ${isUnannounced}`)

@@ -6,7 +6,10 @@ import { timeValue } from '../engine/sql.ts'
 /** Maximum waiting deliveries to search, over all accounts. */
 const WAITING = 1_000
 
-/** @returns when the newest delivery up to `upTo` was received, ignoring type `butFor`, and the 1-based position of its secret. */
+/**
+ * Finds an account's newest delivery up to `upTo`. Ignores deliveries of type `butFor`.
+ * @returns when the delivery was received, and the 1-based position of its webhook secret; null if there is none.
+ */
 export async function newestDelivery(q: Query, account: string, butFor: string, upTo: TimeText) {
   const isSought = sql`account = ${account} and coalesce(kind, '') <> ${butFor} and received_at <= ${timeValue(q, upTo)}`
   const row = await q.one(sql<{ received_at: TimeText; secret: number }>`

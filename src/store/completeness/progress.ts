@@ -1,12 +1,15 @@
 import type { Query, Tx } from '../engine/db.ts'
 
-/** Progress of a stepwise task; 0 when it has not begun. @param account '' for all accounts together. */
+/** Progress of a task that runs in steps; 0 before the first step. @param account `''` for a task over all accounts. */
 export async function readProgress(q: Query, account: string, name: string): Promise<number> {
   const row = await ofMark(q.sql.selectFrom('sync_counters').select('value'), account, name).executeTakeFirst()
   return row?.value ?? 0
 }
 
-/** Saves progress in the transaction of a step. @returns false if another process did the step. */
+/**
+ * Stores the new progress, in the transaction of the step.
+ * @returns false if another process has already done the step.
+ */
 export async function moveProgress(tx: Tx, account: string, name: string, from: number, to: number): Promise<boolean> {
   const move = tx.sql.updateTable('sync_counters').set({ value: to }).where('value', '=', from)
   const moved = await ofMark(move, account, name).executeTakeFirst()

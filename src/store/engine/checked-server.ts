@@ -3,21 +3,21 @@ import { TransientError } from '../../base/errors.ts'
 import type { Query, Tx } from './db.ts'
 
 /**
- * A new Postgres server may lack committed changes. Check its log (`checkLogEpoch`) before using its numbers. On SQLite the open file never
- * changes.
+ * After a failover, a Postgres connection may reach a server that lacks committed changes.
+ * Check the server's change log (`checkLogEpoch`) before using its numbers. On SQLite, the open file never changes.
  */
 
-/** Unreadable part of a server's identity. Matches any value. */
+/** Part of a server identity that couldn't be read. Matches any value. */
 export const UNKNOWN = '-'
 
-/** This transaction runs on an unchecked server, or on a server with a shorter change log than before. */
+/** Thrown if a transaction runs on an unchecked server, or if the change log is shorter than this process saw. */
 export class LogMovedError extends TransientError {
   constructor(what: string) {
     super(`${what}; nothing was written, and the change log is checked first, within seconds (docker/runbook.md, "Log divergence")`)
   }
 }
 
-/** @returns system identifier and timeline of the Postgres server; undefined before `identifyServer`. */
+/** @returns system identifier and timeline of the Postgres server; undefined on SQLite and before `identifyServer`. */
 export async function askServer(q: Query): Promise<string | undefined> {
   const { serverExpression } = q.seen
   if (serverExpression === undefined) return undefined
@@ -26,8 +26,9 @@ export async function askServer(q: Query): Promise<string | undefined> {
 }
 
 /**
- * @param server value of `serverExpression` in this transaction; undefined if unreadable. @throws LogMovedError if certainly not the
- * checked server.
+ * Checks that a transaction runs on the checked server.
+ * @param server value of `serverExpression` in this transaction; undefined if unreadable.
+ * @throws LogMovedError if the server certainly isn't the checked server.
  */
 export function requireServer(tx: Tx, server: string | undefined): void {
   const { server: checked } = tx.seen
@@ -35,7 +36,7 @@ export function requireServer(tx: Tx, server: string | undefined): void {
   throw new LogMovedError(`the database is on another server or timeline (${server}) than before (${checked})`)
 }
 
-/** `requireServer` for a transaction that has not read the server. */
+/** Reads the Postgres server, then calls `requireServer`. Does nothing on SQLite. */
 export async function requireCheckedServer(tx: Tx): Promise<void> {
   if (tx.kind === 'postgres') requireServer(tx, await askServer(tx))
 }

@@ -4,8 +4,9 @@ type Asks = readonly (() => Promise<unknown>)[]
 type Answers<T extends Asks> = { -readonly [K in keyof T]: Awaited<ReturnType<T[K]>> }
 
 /**
- * Runs independent reads. On SQLite they run concurrently, because each wait for the reading thread can cost more than the read. On
- * Postgres they run in sequence, so that a page doesn't take all connections.
+ * Runs independent reads.
+ * On SQLite, the reads run concurrently, because each wait for the reading thread can take longer than the read.
+ * On Postgres, the reads run one after another. Otherwise, one page could take all connections.
  */
 export async function concurrentOnSqlite<const T extends Asks>(q: Pick<Query, 'kind'>, asks: T): Promise<Answers<T>> {
   if (q.kind === 'sqlite') return (await Promise.all(asks.map((ask) => ask()))) as Answers<T>
@@ -14,7 +15,7 @@ export async function concurrentOnSqlite<const T extends Asks>(q: Pick<Query, 'k
   return answers as Answers<T>
 }
 
-/** `concurrentOnSqlite` with one read per item. */
+/** Calls `concurrentOnSqlite` with one read per item. */
 export function eachConcurrentOnSqlite<A, T>(q: Pick<Query, 'kind'>, each: readonly A[], ask: (one: A) => Promise<T>): Promise<T[]> {
   return concurrentOnSqlite(
     q,

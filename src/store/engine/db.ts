@@ -9,49 +9,53 @@ import type { Tables } from '../schema/tables.ts'
 import type { LogSeen } from './log-seen.ts'
 import type { Signals, Topic } from './signals.ts'
 
-/** Shared by a database, its reads and its transactions. */
+/** Parts that a database shares with its reads and transactions. */
 export interface DbParts {
   readonly kind: 'sqlite' | 'postgres'
   readonly clock: Clock
   readonly signals: Signals
   /** How tax ids are protected before they are stored. */
   readonly protection: Protection
-  /** Whether `documents` gets rows; false if `DOCUMENTS=off`. */
+  /** Whether the table `documents` gets rows; false if `DOCUMENTS=off`. */
   readonly listsDocuments: boolean
   readonly seen: LogSeen
 }
 
 /**
- * A SQLite or Postgres database. Both return the same row shape (see `ColumnKind`): TimeText, booleans, parsed JSON, and numbers for
- * bigint.
+ * A SQLite or Postgres database.
+ * Both return rows in the same form (see `ColumnKind`): times as TimeText, booleans, parsed JSON, and bigint as
+ * numbers.
  */
 export interface Db extends DbParts {
-  /** New uuid per opened database. Lease tokens start with this id. */
+  /** A new UUID each time a database is opened. Lease tokens start with this id. */
   readonly processId: string
-  /** Reads outside a transaction. SQLite has a separate connection for them, so readers never wait for the writer. */
+  /** Reads outside a transaction. SQLite uses a separate connection, so readers never wait for the writer. */
   readonly read: Query
   /**
-   * Reads for health reports. On Postgres they use separate connections with a short lock timeout. SQLite's `read` never waits for locks.
+   * Reads for health reports. On Postgres, these reads use separate connections with a short lock timeout.
+   * On SQLite, this is `read`, which never waits for locks.
    */
   readonly readNoWait: Query
   /**
-   * Runs `work` in one write transaction and commits. `work` may await only the store. On SQLite, transactions queue for one writing
-   * connection (`begin immediate`), `priority` ones first. Waiting for another process's lock doesn't block the event loop. On Postgres,
-   * uses one pooled connection with `synchronous_commit = on`. After a Postgres deadlock `work` runs again, so it must not change anything
-   * outside the transaction.
-   * @param name names the transaction; tests stop the process at `<name>:before-commit` and `<name>:after-commit`.
-   * @throws TransientError if the database is unreachable, full or locked too long, or if the commit outcome is unknown. An error of `work`
-   * rolls back and is rethrown.
+   * Runs `work` in one write transaction, then commits. `work` may await only methods of the store.
+   * SQLite: transactions queue for one writing connection, and those with `priority` go first. Waiting for another
+   * process's lock doesn't block the event loop.
+   * Postgres: uses one pooled connection with `synchronous_commit = on`. After a conflict such as a deadlock, `work`
+   * runs again, so `work` must not change anything outside the transaction.
+   * @param name name of the transaction. Tests stop the process at `<name>:before-commit` and `<name>:after-commit`.
+   * @throws TransientError if the database is unreachable or full, if a lock takes too long, or if the commit outcome
+   * is unknown. Rethrows errors of `work` after a rollback.
    */
   write<T>(name: string, work: (tx: Tx) => Promise<T>, options?: WriteOptions): Promise<T>
   /**
-   * Passes other processes' notifications to `signals` until `signal` aborts. Notifies all topics after each connect, because notifications
-   * may be lost. On SQLite, which only one process serves, just waits.
+   * Passes notifications of other processes to `signals`, until `signal` aborts.
+   * After each connect, notifies all topics, because notifications may have been lost.
+   * On SQLite, there is only one process, so this only waits for the abort.
    */
   listen(signal: AbortSignal): Promise<void>
   /**
-   * Empties SQLite's write-ahead log, which contains earlier versions of rows. Does nothing on Postgres. @returns false if another process
-   * is reading the log.
+   * Empties SQLite's write-ahead log, which contains earlier versions of rows. Does nothing on Postgres.
+   * @returns false if another process is reading the log.
    */
   emptyLog(): Promise<boolean>
   /** Waits for running transactions, then closes every connection. */
@@ -68,71 +72,80 @@ export interface ServiceParts {
 export type DatabaseConfig = Config['database']
 
 export interface WriteOptions {
-  /** Runs before other waiting transactions of this process. Used by the receiver. */
+  /** Runs before other waiting transactions of this process. The receiver sets this option. */
   readonly priority?: boolean
-  /** `work` is exactly one statement, which Postgres runs as its own transaction in a single round trip. */
+  /** `work` runs exactly one statement. Postgres then runs the statement as its own transaction, in one round trip. */
   readonly singleStatement?: boolean
-  /** For migrations: long lock waits, and no time limit for statements. */
+  /** Waits longer for locks and sets no time limit for statements. For long work, such as migrations. */
   readonly noTimeout?: boolean
   /**
-   * For upkeep, which reads many uncached pages. SQLite runs the statements in a worker thread: other transactions wait, the event loop
-   * doesn't.
+   * For upkeep, which reads many uncached pages. SQLite runs the statements in a worker thread.
+   * Other transactions wait, but the event loop doesn't.
    */
   readonly onWorkerThread?: boolean
   /**
-   * For transactions that a power failure may undo, such as leases. SQLite commits without a disk sync; a killed process loses nothing.
-   * Ignored on Postgres, because clients may outlive the server.
+   * For transactions that a power failure may undo, such as leases. SQLite then commits without a disk sync. A killed
+   * process still loses nothing.
+   * Postgres ignores this option. A Postgres server can fail and lose a lease while its client keeps working.
    */
   readonly relaxedDurability?: boolean
 }
 
-/** A kysely statement. `T` is the type of its rows. */
+/** A kysely statement. `T` is the type of a row. */
 export interface Statement<T> {
   compile(executor: Kysely<Tables>): CompiledQuery<T>
 }
 
-/** Kysely queries, and helpers that hide database differences. */
+/** Kysely queries, and helpers that hide the differences between the databases. */
 export interface Query extends DbParts {
   readonly sql: Kysely<Tables>
   all<T>(statement: Statement<T>): Promise<T[]>
-  /** @returns the first row; null if none. */
+  /** @returns the first row; null if there are no rows. */
   one<T>(statement: Statement<T>): Promise<T | null>
   exists(statement: Statement<unknown>): Promise<boolean>
-  /** @returns the first column of the first row as a number; 0 if no row. */
+  /** @returns the first column of the first row as a number; 0 if there are no rows. */
   count(statement: Statement<object>): Promise<number>
   /** @returns how many rows the statement changed. */
   run(statement: Statement<unknown>): Promise<number>
   /**
-   * Selects rows by key; omits missing rows. `lock` locks the rows in key order until the transaction ends. A SQLite write transaction
-   * already locks everything. @param keys distinct.
+   * Reads rows by key. Leaves out missing rows.
+   * `lock` locks the rows in key order until the transaction ends. SQLite ignores `lock`, because a write transaction
+   * already locks the whole database.
+   * @param keys distinct keys.
    */
   selectMany(table: TableSpec, keys: readonly Row[], options?: { readonly lock?: boolean }): Promise<Row[]>
-  /** All rows whose columns equal `where` (null equals null), in key order. */
+  /** Reads all rows whose columns equal `where`, in key order. A null in `where` finds null. */
   selectWhere(table: TableSpec, where: Row): Promise<Row[]>
-  /** Up to `limitEach` rows of each submission. @param table its key begins with account and submission. */
+  /**
+   * Reads up to `limitEach` rows of each submission.
+   * @param table a table whose key begins with account and submission.
+   */
   selectOfSubmissions(table: TableSpec, account: string, submissionIds: readonly string[], limitEach: number): Promise<Row[]>
 }
 
-/** A write transaction. Unusable after its end. */
+/** A write transaction. Unusable after it ends. */
 export interface Tx extends Query {
-  /** Inserts all rows. `ignore` skips rows whose key exists. @returns how many were inserted. */
+  /** Inserts all rows. With `ignore`, skips rows whose key exists. @returns the number of inserted rows. */
   insertMany(table: TableSpec, rows: readonly Row[], options?: { readonly ignore?: boolean }): Promise<number>
-  /** Updates `columns` of the row with each given key. @returns how many rows existed. */
+  /** Updates `columns` of the rows with the given keys. @returns the number of rows that existed. */
   updateMany(table: TableSpec, columns: readonly string[], rows: readonly Row[]): Promise<number>
-  /** Runs `action` once after the commit, but not after a rollback. */
+  /** Runs `action` once after the commit. After a rollback, `action` doesn't run. */
   afterCommit(action: () => void): void
-  /** Notifies other processes after the commit; see `wake` in notify.ts. */
+  /**
+   * Notifies other processes after the commit. Call `wake` in `notify.ts` instead, because `wake` also notifies this
+   * process.
+   */
   notifyOthers(topic: Topic): void
 }
 
-/** Table description: name, key columns (unique together), and the kind of each column. */
+/** Description of a table: its name, its key columns (unique together), and the kind of each column. */
 export interface TableSpec {
   readonly table: string
   readonly key: readonly string[]
   readonly columns: Readonly<Record<string, ColumnKind>>
 }
 
-/** Lets tests stop the process. Unset in production. */
+/** Lets tests stop the process at a named point. Unset in production. */
 export type FailPoint = (point: string) => void
 
 export interface OpenOptions {

@@ -2,13 +2,13 @@ import { type RawBuilder, sql } from 'kysely'
 import { columnsWhere, type Entity, isInChangeLog, type Row } from '../../model/entity.ts'
 import type { Query } from './db.ts'
 
-/** A position in an ordered list: the order columns' values in the preceding row. */
+/** Position in a sorted list: the values of the sort columns in the row before the position. */
 export type KeyPlace = readonly (string | number)[]
 
 /**
- * Rows of a table of service data in key order, with the columns of the change log.
- * @param of filter: values of the leading columns of the key or an index; `{}` for all rows.
- * @param after returns only rows after these values of the other key columns.
+ * Reads rows of a service table in key order, with the columns that the change log has.
+ * @param of column values to filter by: the first columns of the key or of an index. `{}` selects all rows.
+ * @param after values of the other key columns. Returns only later rows; null for the first page.
  */
 export async function rowsInOrder(q: Query, entity: Entity, of: Row, after: KeyPlace | null, limit: number): Promise<Row[]> {
   const columns = columnsWhere(entity, isInChangeLog).map((column) => sql.ref(column))
@@ -26,8 +26,9 @@ export function keyWithout({ key }: Pick<Entity, 'key'>, of: Row): string[] {
 }
 
 /**
- * SQL condition: a row comes after a position. The database compares, because only it knows its collation.
- * @param columns text or integer columns. @param row its values; default: the current row's.
+ * SQL condition: a row comes after a position. The database compares, because the text order depends on its collation.
+ * @param columns text or integer columns.
+ * @param row values to compare; default: the columns of the current row.
  */
 export function isBehind(
   q: Pick<Query, 'kind'>,

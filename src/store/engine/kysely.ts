@@ -13,12 +13,12 @@ import {
 } from 'kysely'
 import type { Tables } from '../schema/tables.ts'
 
-/** Runs one compiled statement. The runner, not kysely, owns connection and transaction. */
+/** Runs one compiled statement, on a connection and in a transaction that kysely doesn't manage. */
 export type RunQuery = (query: CompiledQuery) => Promise<QueryResult<unknown>>
 
 /**
- * Kysely as a statement builder only. Rejects transactions begun through kysely, because they would bypass SQLite's write queue. Use
- * `Db.write`.
+ * Creates a kysely instance that only builds statements.
+ * Kysely's own transactions throw, because they would bypass SQLite's write queue. Use `Db.write` instead.
  */
 export function createKysely(kind: 'sqlite' | 'postgres', run: RunQuery): Kysely<Tables> {
   const sqlite = kind === 'sqlite'

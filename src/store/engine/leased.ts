@@ -6,7 +6,7 @@ import { wake } from './notify.ts'
 import type { Topic } from './signals.ts'
 import { dbTime, rowLock, skipLocked } from './sql.ts'
 
-/** The longest lease of a delivery or a read. */
+/** Longest lease of a delivery or a read, in ms. */
 export const LONGEST_LEASE_MS = 120_000
 
 /** A row that this process may work on until its lease ends. */
@@ -14,41 +14,46 @@ export interface Claimed {
   readonly leaseToken: string
 }
 
-/** A table of work items, each for one process at a time. */
+/** Describes a table of work items. One process at a time may work on an item. */
 export interface LeasedSpec<C> {
   readonly table: string
-  /** Noun for a row in errors. */
+  /** Noun for a row in error messages. */
   readonly what: string
-  /** Key columns, mapped to claim properties. */
+  /** Maps each key column to a property of the claim. */
   readonly key: Readonly<Record<string, keyof C & string>>
-  /** Time column: when a row may be claimed or, while claimed, when its lease ends. Default: `due_at`. */
+  /**
+   * Time column. For an unclaimed row: when the row may be claimed. For a claimed row: when its lease ends. Default:
+   * `due_at`.
+   */
   readonly due?: string
-  /** The topic to wake when claims are released. */
+  /** Topic to wake when claims are released. */
   readonly topic?: Topic
-  /** Condition that lets an index find claimed rows; omitted if tokens are indexed. */
+  /** SQL condition that lets an index find the claimed rows. Not needed if the tokens have an index. */
   readonly claimed?: (tx: Tx) => RawBuilder<unknown>
 }
 
 export interface Wanted {
   readonly where: RawBuilder<unknown>
   readonly limit: number
-  /** Includes rows that are not due, except claimed rows. */
+  /** Also selects rows that aren't due, unless they are claimed. */
   readonly evenIfNotDue?: boolean
-  /** With `evenIfNotDue`: includes rows claimed with this token. */
+  /** With `evenIfNotDue`: also selects rows that are claimed with this token. */
   readonly heldBy?: string
 }
 
 export interface Claiming {
   readonly leaseMs: number
-  /** More columns to set. */
+  /** SQL that sets more columns of the row. */
   readonly set?: RawBuilder<unknown>
-  /** Additional claim properties: columns or expressions by property name. */
+  /** More properties of the claim: a column or an expression for each property name. */
   readonly returning?: Readonly<Record<string, string | RawBuilder<unknown>>>
 }
 
 /**
- * The one way to share work between processes. A claim writes a token into the row and sets its due time to the end of the lease. The work
- * of a dead process thus becomes due again. Times use the database's clock. Only the token's holder can settle the row.
+ * Shares work between processes. All shared work uses this class.
+ * A claim writes a token into a row and sets the due time to the end of the lease. If a process dies, its rows become
+ * due again.
+ * Times use the database's clock. Only the process that has the token can settle the row.
  */
 export class Leased<C extends Claimed> {
   readonly #spec: LeasedSpec<C>
@@ -56,7 +61,7 @@ export class Leased<C extends Claimed> {
   readonly #due: RawBuilder<unknown>
   readonly #key: RawBuilder<unknown>
   readonly #isFree: RawBuilder<unknown>
-  /** Key and token columns with their claim names. */
+  /** SQL list of the token and key columns, named like the claim properties. */
   readonly #claimed: string
 
   constructor(spec: LeasedSpec<C>) {
@@ -65,20 +70,23 @@ export class Leased<C extends Claimed> {
     this.#due = sql.ref(spec.due ?? 'due_at')
     const { table, key } = spec
     const columns = Object.keys(key)
-    // Raw SQL for speed; all names are constants of this program.
+    // Raw SQL is faster. All names are constants of this program.
     this.#key = sql.raw(columns.join(', '))
     this.#isFree = sql.raw(columns.map((column) => `${table}.${column} = free.${column}`).join(' and '))
     this.#claimed = ['lease_token as "leaseToken"', ...columns.map((column) => `${table}.${column} as "${key[column]}"`)].join(', ')
   }
 
-  /** @returns a statement that selects and locks keys of rows to claim, longest due first. Skips rows that another process is claiming. */
+  /**
+   * @returns SQL that selects and locks the keys of rows to claim, the longest due first. Skips rows that another
+   * process is claiming.
+   */
   select(tx: Tx, { where, limit, evenIfNotDue = false, heldBy = '' }: Wanted): RawBuilder<unknown> {
     const isDue = sql`${this.#due} <= ${dbTime(tx)}`
     const isFree = evenIfNotDue ? sql`(lease_token is null or lease_token = ${heldBy} or ${isDue})` : isDue
     return sql`select ${this.#key} from ${this.#table} where ${where} and ${isFree} order by ${this.#due} limit ${sql.lit(limit)} ${skipLocked(tx)}`
   }
 
-  /** @param selection from `select`, or another statement that returns keys. */
+  /** Claims the selected rows. @param selection from `select`, or other SQL that returns keys. */
   async claim(tx: Tx, token: string, selection: RawBuilder<unknown>, { leaseMs, set, returning = {} }: Claiming): Promise<C[]> {
     let columns = this.#claimed
     const computed: RawBuilder<unknown>[] = []
@@ -91,7 +99,11 @@ export class Leased<C extends Claimed> {
       ${this.#updateOf(selection, claimed)} returning ${sql.join([sql.raw(columns), ...computed])}`)
   }
 
-  /** Claims one row, even if not due. @returns null if another process has the claim. @param heldBy see `Wanted`. */
+  /**
+   * Claims one row, even if it isn't due.
+   * @param claiming.heldBy see `Wanted`.
+   * @returns null if the row doesn't exist or another process has claimed it.
+   */
   async claimOne(tx: Tx, token: string, key: Partial<C>, claiming: Claiming & Pick<Wanted, 'heldBy'>): Promise<C | null> {
     const selection = this.select(tx, { where: this.#isAt(key), limit: 1, evenIfNotDue: true, heldBy: claiming.heldBy ?? '' })
     const [claim] = await this.claim(tx, token, selection, claiming)
@@ -103,29 +115,35 @@ export class Leased<C extends Claimed> {
   }
 
   /**
-   * Changes selected rows without claiming them, as one step of many. Skips rows claimed after the selection.
-   * @param selection returns keys, up to a limit. @returns the number of changed rows; below the limit if none are left.
+   * Changes a limited number of rows without claiming them. Skips rows that were claimed after the selection.
+   * Call this again until fewer rows than the limit change.
+   * @param selection SQL that returns keys, with a limit.
+   * @returns the number of changed rows.
    */
   async change(tx: Tx, selection: RawBuilder<unknown>, set: RawBuilder<unknown>): Promise<number> {
     const isUnclaimed = sql`and ${this.#table}.lease_token is null`
     return await tx.run(sql`${this.#updateOf(selection, set)} ${isUnclaimed}`)
   }
 
-  /** With `with`, Postgres runs the selection once. Inside `in (…)`, it might run per row and exceed the limit. */
+  /**
+   * With `with`, Postgres runs the selection once. Inside `in (…)`, Postgres might run the selection for each row and
+   * exceed the limit.
+   */
   #updateOf(selection: RawBuilder<unknown>, set: RawBuilder<unknown>): RawBuilder<unknown> {
     return sql`with free as (${selection}) update ${this.#table} set ${set} from free where ${this.#isFree}`
   }
 
   /**
-   * Ends a claim in the transaction that does the work.
-   * @param set the row's new columns, including its due time. @param fence additional condition on the row.
+   * Ends a claim, in the transaction that does the work.
+   * @param set SQL for the row's new columns, including its due time.
+   * @param fence SQL for an additional condition on the row.
    * @throws LeaseLostError if the lease is lost. Roll back the transaction then.
    */
   async settle(tx: Tx, claim: C, set: RawBuilder<unknown>, fence: RawBuilder<unknown> = sql``): Promise<void> {
     await this.#update(tx, claim, sql`lease_token = null ${also(set)}`, fence)
   }
 
-  /** Extends the lease to end in `leaseMs`. @throws LeaseLostError if the lease is lost. */
+  /** Extends the lease to `leaseMs` from now. @throws LeaseLostError if the lease is lost. */
   async renew(tx: Tx, claim: C, leaseMs: number, set?: RawBuilder<unknown>, fence: RawBuilder<unknown> = sql``): Promise<void> {
     await this.#update(tx, claim, sql`${this.#due} = ${dbTime(tx, leaseMs)} ${also(set)}`, fence)
   }
@@ -141,26 +159,34 @@ export class Leased<C extends Claimed> {
     if (updated !== 1) throw this.#lost(claim)
   }
 
-  /** Releases a claim, unless its lease is lost. @param dueInMs delay until due. @param set more columns to set. */
+  /**
+   * Releases a claim. Does nothing if the lease is lost.
+   * @param dueInMs delay in ms until the row is due.
+   * @param set SQL that sets more columns.
+   */
   async release(tx: Tx, claim: C, dueInMs = 0, set?: RawBuilder<unknown>): Promise<void> {
     const due = sql`${this.#due} = ${dbTime(tx, dueInMs)}`
     await tx.run(sql`update ${this.#table} set lease_token = null, ${due} ${also(set)} where ${this.isOurs(claim)}`)
   }
 
   /**
-   * Releases all claims, due immediately. Call it only if no other process works. @param of values that rows must have, such as the
-   * account.
+   * Releases all claims and makes their rows due immediately. Call this only if no other process works on the table.
+   * @param of releases only rows with these column values, such as the account.
    */
   async releaseAll(tx: Tx, of: Readonly<Record<string, string>> = {}): Promise<void> {
     await this.releaseWhere(tx, allOf(of))
   }
 
-  /** Releases the claims of a process. @param of see `releaseAll`. @returns how many rows. */
+  /**
+   * Releases all claims of one process.
+   * @param of releases only rows with these column values.
+   * @returns the number of released rows.
+   */
   async releaseOf(tx: Tx, processId: string, of: Readonly<Record<string, string>> = {}): Promise<number> {
     return await this.releaseWhere(tx, sql`substr(lease_token, 1, ${sql.lit(processId.length + 1)}) = ${`${processId} `} and ${allOf(of)}`)
   }
 
-  /** Releases matching claimed rows. @returns how many rows. */
+  /** Releases claimed rows that match a condition. @returns the number of released rows. */
   async releaseWhere(tx: Tx, which: RawBuilder<unknown>): Promise<number> {
     const { claimed = () => sql`1 = 1`, topic } = this.#spec
     const released = await tx.run(sql`
@@ -170,7 +196,7 @@ export class Leased<C extends Claimed> {
     return released
   }
 
-  /** SQL condition: the row still has this claim. */
+  /** SQL condition: the row still has this claim's token. */
   isOurs(claim: C): RawBuilder<boolean> {
     return sql<boolean>`${this.#isAt(claim)} and lease_token = ${claim.leaseToken}`
   }
@@ -196,7 +222,7 @@ function also(set: RawBuilder<unknown> | undefined): RawBuilder<unknown> {
   return set === undefined ? sql`` : sql`, ${set}`
 }
 
-/** A token for one claim. It begins with the id of the claiming process. */
+/** Creates a token for one claim. The token begins with the id of the claiming process. */
 export function newLeaseToken({ processId }: Pick<Db, 'processId'>): string {
   return `${processId} ${randomUUID()}`
 }

@@ -2,8 +2,9 @@ import { sql } from 'kysely'
 import type { Tx } from './db.ts'
 
 /**
- * Takes a lock by name, per schema, until the transaction ends. SQLite has one writer and needs no lock. @param isShared allows other
- * shared locks.
+ * Takes a named lock until the transaction ends. Each schema has its own locks. SQLite has one writer and needs no
+ * lock.
+ * @param isShared true: allows other shared locks at the same time.
  */
 export async function lockNamed(tx: Tx, name: string, isShared = false): Promise<void> {
   if (tx.kind === 'sqlite') return

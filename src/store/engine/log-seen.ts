@@ -1,32 +1,33 @@
 import type { RawBuilder } from 'kysely'
 
-/** A change number with a fingerprint, which distinguishes changes with the same number. */
+/** A change number with a fingerprint. The fingerprint distinguishes two changes with the same number. */
 export interface LogMark {
   readonly seq: number
   readonly fingerprint: string
-  /** Account and submission of each change appended with this mark, if known. */
+  /** Account and submission of each change in the same append, if known. */
   readonly touched: readonly (readonly [account: string, submissionId: string])[]
 }
 
-/** The change log as known outside the database. */
+/** A change log as known outside the database. */
 export interface KnownLog {
   readonly logEpoch: string
-  /** Ascending by number. */
+  /** In ascending order of `seq`. */
   readonly marks: readonly LogMark[]
 }
 
-/** Maximum marks; each append adds one. */
+/** Maximum marks in memory. Each append adds a mark. */
 const MARKS = 1_000
 
 /**
- * The change log as this process knows it from commits and reads: epoch, server, and newest changes. Survives a replacement of the database
- * and so reveals it (see `changes/log-epoch.ts`).
+ * What this process knows of the change log: epoch, server, and newest changes.
+ * The process keeps this knowledge if the database is replaced, and so detects the replacement (see
+ * `changes/log-epoch.ts`).
  */
 export class LogSeen implements KnownLog {
   logEpoch = ''
-  /** The server of the epoch, as `log-origin.ts` reads it; null before the first check. */
+  /** Server of the epoch, in the form of `log-origin.ts`; null before the first check. */
   server: string | null = null
-  /** SQL that identifies the server, once known. */
+  /** SQL that identifies the server; undefined until `identifyServer` finds the expression. */
   serverExpression: RawBuilder<string> | undefined
   #marks: LogMark[] = []
 
@@ -38,14 +39,14 @@ export class LogSeen implements KnownLog {
     return this.#marks.at(-1)
   }
 
-  /** Records epoch and server after a check. Marks of another epoch are dropped. */
+  /** Records epoch and server after a check. Drops marks of another epoch. */
   settle(logEpoch: string, server: string): void {
     if (logEpoch !== this.logEpoch) this.#marks = []
     this.logEpoch = logEpoch
     this.server = server
   }
 
-  /** Records a committed change. Ignores older changes and other epochs. */
+  /** Records the mark of a committed change. Ignores older changes and other epochs. */
   add(logEpoch: string, mark: LogMark): void {
     if (logEpoch !== this.logEpoch || mark.seq <= (this.newest?.seq ?? 0)) return
     this.#marks.push(mark)

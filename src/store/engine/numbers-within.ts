@@ -2,16 +2,16 @@ import { sql } from 'kysely'
 import { msFromTime, type TimeText, timeFromMs } from '../../model/time.ts'
 import type { Query } from './db.ts'
 
-/** A table whose numbers grow with a time that has no index of its own. */
+/** A table whose row numbers grow with a time column. The time column has no index. */
 interface Numbered {
   readonly table: 'sync_inbox' | 'sync_outbox'
   readonly number: 'inbox_id' | 'outbox_id'
   readonly time: 'received_at' | 'queued_at'
 }
 
-/** Tolerates clocks that differ or were set back by up to a day. */
+/** Tolerance for clocks that differ or were set back, in ms (one day). */
 const TOLERANCE_MS = 86_400_000
-/** Reading this many rows is cheaper than further steps. */
+/** The binary search stops when this many numbers are left. Reading these rows is cheaper than more steps. */
 const CLOSE = 500
 
 export interface Span {
@@ -20,8 +20,9 @@ export interface Span {
 }
 
 /**
- * Finds a span's rows by a binary search, because an index on the time would slow each insert. Without a limit, a number is undefined.
- * @returns `from`: no row of the span has a lower number; `to`: none has this or a higher one.
+ * Finds the row numbers of a time span by binary search. An index on the time would slow each insert.
+ * @returns `from`: all rows of the span have this or a higher number. `to`: all rows of the span have a lower number.
+ * Without `since` or `until`, the number is undefined.
  */
 export async function numbersWithin(q: Query, of: Numbered, { since, until }: Span): Promise<{ from?: number; to?: number }> {
   return {
@@ -30,7 +31,10 @@ export async function numbersWithin(q: Query, of: Numbered, { since, until }: Sp
   }
 }
 
-/** Numbers, at most `CLOSE` apart, between which the rows reach this time. */
+/**
+ * Finds the first row at or after a time.
+ * @returns two numbers, at most `CLOSE` apart. The row's number is between them.
+ */
 async function around(q: Query, of: Numbered, time: TimeText): Promise<{ lower: number; upper: number }> {
   let lower = (await rowAt(q, of, 0))?.number ?? 0
   let upper = ((await lastNumber(q, of)) ?? 0) + 1

@@ -4,22 +4,23 @@ import { distinctIn } from './sql.ts'
 
 /** Rows per transaction. */
 const PAGE = 1_000
-/** Pause between pages, for other users of the database. */
+/** Pause between pages in ms, so that others can use the database. */
 const PAUSE_MS = 20
 
 export interface PagedUpdate {
   readonly table: string
-  /** Columns of the primary key; omitted if one statement can update the table. */
+  /** Columns of the primary key. Omit them if one statement can update the whole table. */
   readonly key?: readonly [string, ...string[]]
-  /** Updates only rows with this value of the key's first column. */
+  /** Updates only rows with this value in the first key column. */
   readonly first?: string
-  /** Selects rows and sets columns. Called for each page. */
+  /** SQL that selects the rows and sets the columns. Called for each page. */
   readonly change: (q: Query) => { readonly where: RawBuilder<unknown>; readonly set: RawBuilder<unknown> }
 }
 
 /**
- * Updates a table page by page, so that no transaction takes long. Pages without matching rows need no write.
- * @param name of the transactions. @returns the number of changed rows, also if aborted.
+ * Updates a table page by page, so that no transaction takes long. Writes nothing for pages without matching rows.
+ * @param name name of the transactions.
+ * @returns the number of changed rows, also if aborted.
  */
 export async function updateInPages(db: Db, name: string, update: PagedUpdate, signal: AbortSignal): Promise<number> {
   const { table, key, first } = update
@@ -33,7 +34,11 @@ export async function updateInPages(db: Db, name: string, update: PagedUpdate, s
   return changed
 }
 
-/** The key's first column is compared alone. In a comparison of rows, SQLite would prefer an index that begins with it to the key. */
+/**
+ * Updates the rows with one value in the first key column, page by page.
+ * The first key column has its own condition. As part of the row comparison, it would make SQLite use another index
+ * that begins with this column.
+ */
 async function updatePart(
   db: Db,
   name: string,

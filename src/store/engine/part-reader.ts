@@ -4,13 +4,16 @@ import { messageOf, TransientError } from '../../base/errors.ts'
 /** Time limit in ms for all parts, so that a report is answered within 2 s. */
 const REPORT_MS = 1_500
 
-/** A part of a report that could not be read, and why. */
+/** A part of a report that couldn't be read, with the reason. */
 export interface UnreadPart {
   readonly part: string
   readonly reason: string
 }
 
-/** Reads the parts of a health report within a time limit, despite locks. Adds unreadable parts to `unread` and continues. */
+/**
+ * Reads the parts of a health report within a time limit, even if rows are locked.
+ * If a part can't be read, adds the part to `unread` and continues.
+ */
 export class PartReader {
   readonly unread: UnreadPart[] = []
   readonly #clock: Pick<Clock, 'steady' | 'after'>
@@ -18,20 +21,24 @@ export class PartReader {
   #hasRead = false
   #failure: TransientError | undefined
 
-  /** @param ms limit for all parts. */
+  /** @param ms time limit for all parts together. */
   constructor(clock: Pick<Clock, 'steady' | 'after'>, ms = REPORT_MS) {
     this.#clock = clock
     this.#endsAt = clock.steady() + ms
   }
 
-  /** @returns the result of `ask`; `otherwise` after a TransientError or the time limit. @throws other errors of `ask`. */
+  /**
+   * Reads one part.
+   * @returns the result of `ask`; `otherwise` after a TransientError or the time limit.
+   * @throws other errors of `ask`.
+   */
   async read<T>(part: string, ask: () => Promise<T>, otherwise: T): Promise<T> {
     const leftMs = this.#endsAt - this.#clock.steady()
     if (leftMs <= 0) return this.#note(part, 'the time limit of the report has passed', otherwise)
     const late = Promise.withResolvers<'late'>()
     const cancel = this.#clock.after(leftMs, () => late.resolve('late'))
     const asked = ask()
-    // A late answer or failure is ignored.
+    // Prevents an unhandled rejection if `ask` fails after the time limit.
     asked.catch(() => undefined)
     try {
       const answer = await Promise.race([asked, late.promise])
@@ -47,7 +54,7 @@ export class PartReader {
     }
   }
 
-  /** @throws TransientError if every part failed: the database is unreachable. */
+  /** @throws TransientError if no part could be read and the database was unreachable. */
   requireAny(): void {
     if (!this.#hasRead && this.#failure !== undefined) throw this.#failure
   }

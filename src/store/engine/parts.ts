@@ -24,7 +24,7 @@ export class Parts implements DbParts {
   }
 }
 
-/** Runs statements for reads and transactions of both databases. */
+/** Methods that run statements, for reads and transactions of both databases. */
 export abstract class Statements extends Parts {
   abstract readonly sql: Kysely<Tables>
 
@@ -53,7 +53,7 @@ export function newParts(kind: DbParts['kind'], { clock, protection = dropping, 
   return { kind, clock, signals: createSignals(clock), protection, listsDocuments, seen: new LogSeen() }
 }
 
-/** A copy of `db` with some parts replaced. */
+/** A copy of `db` in which `own` replaces some parts. */
 export function dbWith(db: Db, own: Partial<Pick<Db, 'read' | 'readNoWait' | 'write' | 'close'>>): Db {
   return {
     ...new Parts(db),

@@ -1,19 +1,21 @@
-/** Rows per step, and limits of a page: rows read, and milliseconds after which no further step begins. */
+/** Rows per step, maximum rows per page, and the time in ms after which a page begins no more steps. */
 const STEP = 1_000
 const MOST_READ = 20_000
 const LONGEST_MS = 75
 
 interface RowSearch<Row> {
-  /** Newest rows below `after`. */
+  /** Reads up to `limit` rows, newest first: those with a number below `after`, if given. */
   readonly read: (after: number | undefined, limit: number) => Promise<readonly Row[]>
   readonly numberOf: (row: Row) => number
-  /** @returns matching rows in the same order. */
+  /** @returns the matching rows, in the same order. */
   readonly wanted: (rows: readonly Row[]) => readonly Row[] | Promise<readonly Row[]>
 }
 
 /**
- * Searches rows without an index, newest first. A page reads for a limited time and at most `MOST_READ` rows, so it may have fewer than `limit` rows.
- * @returns the page and the number to continue after; null at the end.
+ * Searches rows without an index, newest first.
+ * A page ends after `MOST_READ` rows or `LONGEST_MS`, so a page may have fewer than `limit` rows.
+ * @param from number to continue after.
+ * @returns the page, and the number to continue after; null at the end.
  */
 export async function searchRows<Row>({ read, numberOf, wanted }: RowSearch<Row>, from: number | undefined, limit: number) {
   const items: Row[] = []

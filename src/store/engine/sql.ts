@@ -3,43 +3,46 @@ import type { Row } from '../../model/entity.ts'
 import { msFromTime, type TimeText, timeFromMs } from '../../model/time.ts'
 import type { Query, Tx } from './db.ts'
 
-/** Default maximum of a count. This value means "this many or more". */
+/** Default maximum of a count. A count with this value means "this many or more". */
 export const COUNT_CAP = 100_000
 
 type Kind = Pick<Query, 'kind'>
 
 /**
- * The database's clock plus `plusMs`, as an SQL value, so that all processes on one Postgres agree on leases. SQLite is local and uses this
- * process's clock. On Postgres the value is a subselect: it is evaluated once, so an index can search by it. `clock_timestamp()` alone is
- * evaluated for each row.
+ * The current time plus `plusMs`, as an SQL value.
+ * Postgres uses the database's clock, so that all processes agree on leases. SQLite is local and uses this process's
+ * clock.
+ * Postgres evaluates the subselect once, so an index can search by the value. Without the subselect, Postgres evaluates
+ * `clock_timestamp()` for each row.
  */
 export function dbTime(q: Pick<Query, 'kind' | 'clock'>, plusMs = 0): RawBuilder<TimeText> {
   if (q.kind === 'sqlite') return sql<TimeText>`${timeFromMs(q.clock.now() + plusMs)}`
   return sql<TimeText>`(select ${timePlus(q, sql`clock_timestamp()`, plusMs)})`
 }
 
-/** Database time in ms since the Unix epoch. */
+/** Current database time in ms since the Unix epoch. */
 export async function databaseNowMs(q: Query): Promise<number> {
   if (q.kind === 'sqlite') return q.clock.now()
   const { now } = await q.sql.selectNoFrom(dbTime(q).as('now')).executeTakeFirstOrThrow()
   return msFromTime(now)
 }
 
-/** A time expression plus milliseconds. */
+/** SQL: a time plus milliseconds. */
 export function timePlus(q: Kind, time: RawBuilder<unknown>, ms: RawBuilder<unknown> | number): RawBuilder<TimeText> {
   const plus = sql`(${ms})`
   if (q.kind === 'sqlite') return sql<TimeText>`strftime('%Y-%m-%dT%H:%M:%f000Z', ${time}, (${plus} / 1000.0) || ' seconds')`
   return sql<TimeText>`(${time} + ${plus}::float8 * interval '1 millisecond')`
 }
 
-/** A time, typed so that Postgres can compare it. */
+/** A time as an SQL value. The cast lets Postgres compare the value with a time column. */
 export function timeValue<T extends TimeText | null>(q: Kind, time: T): RawBuilder<T> {
   return q.kind === 'sqlite' ? sql<T>`${time}` : sql<T>`${time}::timestamptz`
 }
 
 /**
- * Rows passed as one JSON parameter, as table `given` in a `from` clause. One statement takes any number of rows on both databases.
- * @param columns column names, and whether each is `text` or `int`.
+ * SQL: the given rows as table `given`, for a `from` clause.
+ * All rows are one JSON parameter, so one statement takes any number of rows on both databases.
+ * @param columns the type of each column.
  */
 export function valuesTable(q: Kind, columns: Readonly<Record<string, 'text' | 'int'>>, rows: readonly Row[]): RawBuilder<unknown> {
   const json = JSON.stringify(rows)
@@ -52,35 +55,36 @@ export function valuesTable(q: Kind, columns: Readonly<Record<string, 'text' | '
   return sql`json_to_recordset(${json}::json) as given(${sql.join(typed)})`
 }
 
-/** Smallest of several non-null values. The databases differ on null. */
+/** SQL: the smallest of several values. The values must not be null, because the databases treat null differently. */
 export function least(q: Kind, ...values: readonly RawBuilder<unknown>[]): RawBuilder<unknown> {
   return sql`${sql.raw(q.kind === 'sqlite' ? 'min' : 'least')}(${sql.join(values)})`
 }
 
-/** The greatest of several non-null values. */
+/** SQL: the greatest of several values. The values must not be null. */
 export function greatest(q: Kind, ...values: readonly RawBuilder<unknown>[]): RawBuilder<unknown> {
   return sql`${sql.raw(q.kind === 'sqlite' ? 'max' : 'greatest')}(${sql.join(values)})`
 }
 
-/** Clause that locks selected rows on Postgres. Empty on SQLite, which has one writer at a time. */
+/** SQL clause that locks the selected rows on Postgres. Empty on SQLite, which has one writer at a time. */
 export function rowLock(q: Kind, clause: 'for update' | 'for update of l' | 'for update of t' | 'for share'): RawBuilder<unknown> {
   return q.kind === 'sqlite' ? sql`` : sql.raw(clause)
 }
 
-/** `for update skip locked`, for tables with concurrent claims. Empty on SQLite, which has one writer. */
+/** SQL clause that skips rows locked by concurrent claims. Empty on SQLite, which has one writer at a time. */
 export function skipLocked(q: Kind): RawBuilder<unknown> {
   return q.kind === 'sqlite' ? sql`` : sql`for update skip locked`
 }
 
 /**
- * A column for which SQLite must not use an index. SQLite lacks row counts and might fetch nearly the whole table through the account's
- * index, then sort. Postgres has statistics and needs no help.
+ * A column whose index SQLite must not use.
+ * SQLite doesn't know how many rows match. With the account's index, SQLite might read and sort nearly the whole table.
+ * Postgres has statistics and needs no help.
  */
 export function unindexed(q: Kind, column: string): RawBuilder<unknown> {
   return q.kind === 'sqlite' ? sql`+${sql.ref(column)}` : sql.ref(column)
 }
 
-/** Deletes all rows except the `most` rows with the greatest `column` values. */
+/** Deletes all rows except the `most` rows with the greatest values in `column`. */
 export async function keepNewest(tx: Tx, table: string, column: string, most: number): Promise<void> {
   const [from, value] = [sql.table(table), sql.ref(column)]
   await tx.run(sql`
@@ -88,14 +92,17 @@ export async function keepNewest(tx: Tx, table: string, column: string, most: nu
 }
 
 export interface Distinct {
-  /** Values of the index columns before `column`, and other conditions. */
+  /** SQL condition: values of the index columns before `column`, and other conditions. */
   readonly where?: RawBuilder<unknown>
-  /** Only greater values. */
+  /** Returns only greater values. */
   readonly after?: string
   readonly limit?: number
 }
 
-/** Distinct column values in order. Jumps from value to value in an index, so the row count doesn't matter. */
+/**
+ * SQL: distinct values of a column, in order.
+ * Jumps from value to value in an index. The number of rows doesn't matter.
+ */
 export function distinctIn(table: string, column: string, { where = sql`1 = 1`, after, limit }: Distinct = {}): RawBuilder<unknown> {
   const next = (behind: RawBuilder<unknown>) => sql`(select min(${sql.ref(column)}) from ${sql.table(table)} where ${where} ${behind})`
   const isBehind = (value: RawBuilder<unknown>) => sql`and ${sql.ref(column)} > ${value}`
@@ -107,11 +114,12 @@ export function distinctIn(table: string, column: string, { where = sql`1 = 1`, 
     select value from known where value is not null)`
 }
 
-/** Sorts after any continuation of an id. */
+/** Sorts after every character of an id. */
 const AFTER_IDS = '\u{10ffff}'
 
 /**
- * Distinct ids of a column that match a shortened id. Needs an index on the column, or on the columns of `where` and this column.
+ * Finds distinct ids of a column that match a shortened id.
+ * Needs an index on the column, or on the columns of `where` followed by this column.
  * @param shortened the beginning of an id, or `beginning…end`, as tables show long ids.
  */
 export async function idsLike(
@@ -130,19 +138,20 @@ export async function idsLike(
   return ids.filter((value) => value.endsWith(end)).slice(0, limit)
 }
 
-/** Maximum ids with one beginning whose end is tested. */
+/** Maximum ids with the same beginning to read. Their ends are compared in code. */
 const MOST_LOOKED = 200
 
-/** Counts rows up to `cap`. @param from text after `from` in a select. */
+/** Counts rows up to `cap`. @param from SQL after the word `from`. */
 export async function countCapped(q: Query, from: RawBuilder<unknown>, cap = COUNT_CAP): Promise<number> {
   return await q.count(sql<{ n: number }>`
     select count(*) as n from (select 1 as one from ${from} limit ${sql.lit(cap)}) as capped`)
 }
 
 /**
- * Rows with one value of an index's first column, in the order of its next column. Postgres takes matching rows for evenly spread, and
- * would read millions of others in the order of the primary key. A range, and the column in the order, leave only the index.
- * @returns a condition, and the beginning of the `order by`.
+ * SQL for rows with one value in the first column of an index, in the order of the next column.
+ * Postgres assumes that matching rows are evenly spread, and would read millions of other rows by primary key.
+ * With a range condition and the column in the `order by`, Postgres can only use this index.
+ * @returns `is`: the condition; `order`: the beginning of the `order by`.
  */
 export function byFirstColumn(q: Kind, column: string, value: string, direction: 'asc' | 'desc' = 'asc') {
   const name = sql.ref(column)

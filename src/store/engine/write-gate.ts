@@ -1,14 +1,23 @@
-/** Limit for overtaking. A higher limit would starve normal waiters under constant load. */
+/**
+ * Maximum priority waiters in a row while others wait. With a higher limit, the others could wait too long under
+ * constant load.
+ */
 const MAX_PASSES = 4
 
-/** Admits one holder at a time. Up to four priority waiters in a row overtake others. Each group is served in order of arrival. */
+/**
+ * Lets one holder in at a time. Up to four priority waiters in a row go before the other waiters.
+ * Both groups are served in order of arrival.
+ */
 export class WriteGate {
   #held = false
   #passes = 0
   readonly #first: (() => void)[] = []
   readonly #others: (() => void)[] = []
 
-  /** Resolves when the caller holds the gate. The caller must call `leave` once. */
+  /**
+   * Resolves when the caller has the gate. The caller must then call `leave` once.
+   * @param first true for a priority waiter.
+   */
   enter(first: boolean): Promise<void> {
     if (!this.#held) {
       this.#held = true

@@ -10,29 +10,34 @@ import { syncInbox } from '../schema/inbox.ts'
 import { specWithout } from '../schema/table.ts'
 import { type DifferingDelivery, noteRepeats, revive } from './repeats.ts'
 
-/** A verified delivery, to be stored. */
+/** A verified delivery to store. */
 export interface NewDelivery {
   readonly account: string
   readonly deliveryId: string
   readonly receivedAt: TimeText
-  /** Verified headers, and headers needed to read the body. */
+  /** Headers that were verified, and headers that are needed to read the body. */
   readonly headers: Readonly<Record<string, string>>
   readonly body: Buffer
-  /** 1-based position of the verifying secret. */
+  /** 1-based position of the webhook secret that verified the delivery. */
   readonly secret: number
 }
 
 const NAME = 'inbox-append'
-/** Sizes of the trial row: one that needs a new page, and one as large as a transaction of deliveries. */
+/**
+ * Minimum and maximum size of a trial row, in bytes. The minimum needs a new page. The maximum is as large as a
+ * transaction of deliveries.
+ */
 const PAGE_BYTES = 7_500
 const TRIAL_BYTES = 8 << 20
 
 const inbox = specWithout(syncInbox, 'inbox_id')
 
 /**
- * Sends all bodies as one binary parameter that the server splits. A bytea list would be sent as slow escaped text. `statement_timestamp()`
- * makes deliveries of one batch due in id order. `do update` locks a known row, so the commit waits for standbys. With `do nothing`, a
- * repeat would be acknowledged although a failover could still lose its first copy.
+ * Inserts a batch of deliveries.
+ * All bodies are one binary parameter that the server splits. A list of bodies would be sent as slow, escaped text.
+ * `statement_timestamp()` gives all deliveries of a batch the same due time, so the id decides their order.
+ * `do update` locks a row that exists, so the commit waits for standbys. With `do nothing`, a repeated delivery would
+ * be acknowledged although a failover could still lose the stored delivery.
  */
 const POSTGRES_INSERT = prepared(
   NAME,
@@ -50,34 +55,37 @@ const POSTGRES_INSERT = prepared(
 
 /** Stores deliveries durably in the inbox. */
 export class InboxAppender {
-  /** Whether a commit blocks the event loop, as on SQLite. */
+  /** Whether a commit blocks the event loop; true on SQLite. */
   readonly blocking: boolean
   readonly #db: Db
   readonly #onDiffering: (differing: DifferingDelivery) => void
   #failedBytes = 0
 
-  /** @param onDiffering receives each repeated delivery whose body differs. */
+  /** @param onDiffering called with each repeated delivery whose body differs from the stored body. */
   constructor(db: Db, onDiffering: (differing: DifferingDelivery) => void = () => {}) {
     this.#db = db
     this.#onDiffering = onDiffering
     this.blocking = db.kind === 'sqlite'
   }
 
-  /** Body bytes of the largest failed transaction. Reset to 0 when a transaction of that size succeeds. */
+  /** Body bytes of the largest failed transaction. Reset to 0 when a transaction of at least this size succeeds. */
   get failedBytes(): number {
     return this.#failedBytes
   }
 
-  /** Records that bodies of `bytes` fit. */
+  /** Records that a transaction with `bytes` of bodies succeeded. */
   noteRoom(bytes: number): void {
     if (bytes >= this.#failedBytes) this.#failedBytes = 0
   }
 
   /**
-   * Appends deliveries in one priority transaction. A known id changes nothing, except that a dead delivery becomes ready again. If content
-   * makes the transaction fail, each delivery is retried alone. One bad row thus doesn't fail others.
-   * @returns for each delivery, in order, null if durably stored; otherwise the reason for failure or uncertainty. A TransientError means
-   * that a retry can help. Never rejects.
+   * Stores deliveries in one priority transaction.
+   * If an id is already stored, nothing changes, unless the stored delivery is dead. A dead delivery becomes ready
+   * again.
+   * If the transaction fails because of its content, each delivery is stored alone. One bad row then doesn't fail the
+   * other deliveries.
+   * @returns for each delivery, in order: null if durably stored; otherwise an error. After a TransientError, a retry
+   * can help. Never rejects.
    */
   async append(deliveries: readonly NewDelivery[]): Promise<readonly (Error | null)[]> {
     if (deliveries.length === 0) return []
@@ -89,7 +97,7 @@ export class InboxAppender {
   }
 
   async #tryAppend(deliveries: readonly NewDelivery[]): Promise<Error | null> {
-    // Postgres rejects duplicate keys in a statement. A duplicate counts as stored if its first copy is.
+    // Postgres rejects the same key twice in one statement. A duplicate has the outcome of its first copy.
     const distinct = distinctByKey(deliveries)
     const bytes = distinct.reduce((sum, { body }) => sum + body.length, 0)
     try {
@@ -98,7 +106,7 @@ export class InboxAppender {
         singleStatement: this.#db.kind === 'postgres',
       })
       this.noteRoom(bytes)
-      // Compares bodies only if a delivery's id was already stored, so a batch of new deliveries costs nothing extra.
+      // Compares bodies only if an id was already stored. A batch of new deliveries costs nothing extra.
       if (added < deliveries.length) for (const differing of await noteRepeats(this.#db, deliveries)) this.#onDiffering(differing)
       return null
     } catch (error) {
@@ -108,7 +116,9 @@ export class InboxAppender {
   }
 }
 
-/** Runs the append statement without rows. Fails if appending is impossible, such as without insert rights. */
+/**
+ * Runs the append statement without rows. Fails if appending is impossible, for example without the right to insert.
+ */
 export async function appendNothing(tx: Tx): Promise<void> {
   const columns = sql.raw('account, delivery_id, received_at, state, attempts, available_at, headers, body')
   await tx.run(sql`
@@ -117,14 +127,15 @@ export async function appendNothing(tx: Tx): Promise<void> {
 }
 
 /**
- * Appends and deletes a row in one transaction, to detect a full disk. Existing pages may fit small writes, but no deliveries. Freed pages
- * stay allocated, so use this only if in doubt.
- * @param bytes row size; the size that failed before, if any.
+ * Appends and deletes a row in one transaction, to detect a full disk.
+ * On a full disk, existing pages may still have room for small writes, but not for deliveries.
+ * The file stays larger, so call this only if the disk may be full.
+ * @param bytes size of the row: the size that failed before, if any.
  */
 export async function appendAndRemove(tx: Tx, bytes = PAGE_BYTES): Promise<void> {
   const now = timeFromMs(tx.clock.now())
   const id = randomUUID()
-  // No account has an empty name.
+  // The account `''` can't exist.
   await tx.run(sql`
     insert into sync_inbox (account, delivery_id, received_at, secret, state, attempts, available_at, headers, body)
     values ('', ${id}, ${now}, 0, 'done', 0, ${now}, '{}', ${randomBytes(Math.min(Math.max(bytes, PAGE_BYTES), TRIAL_BYTES))})`)
@@ -150,7 +161,10 @@ async function appendSqlite(tx: Tx, deliveries: readonly NewDelivery[]): Promise
   return inserted
 }
 
-/** @returns the number of new and unchanged dead deliveries. `noteRepeats` handles other dead deliveries. */
+/**
+ * @returns the number of new deliveries, plus dead deliveries that arrived again with the same body.
+ * `noteRepeats` handles dead deliveries that arrived again with another body.
+ */
 async function appendPostgres(tx: Tx, deliveries: readonly NewDelivery[]): Promise<number> {
   const starts: number[] = []
   let start = 1
@@ -177,6 +191,6 @@ async function appendPostgres(tx: Tx, deliveries: readonly NewDelivery[]): Promi
 
 function rowOf({ account, deliveryId, receivedAt, secret, headers, body }: NewDelivery, now: TimeText): Row {
   const row = { account, delivery_id: deliveryId, received_at: receivedAt, secret, state: 'ready', attempts: 0, available_at: now, body }
-  // `Row` allows only JSON; SQLite binds a Buffer as a blob.
+  // The type `Row` allows only JSON. SQLite binds a Buffer as a blob.
   return { ...row, headers: JSON.stringify(headers) } as unknown as Row
 }

@@ -4,23 +4,27 @@ import { msFromTime, type TimeText, timeFromMs } from '../../model/time.ts'
 import type { Query } from '../engine/db.ts'
 import { timeValue } from '../engine/sql.ts'
 
-/** Assumed maximum difference in ms between the clocks of processes and the database. */
+/** Assumed maximum difference between the clocks of processes and the database, in ms. */
 export const CLOCKS_APART_MS = 2_000
 const MOST = 8
 
-/** A change that a webhook made. */
+/** A change that a webhook caused. */
 export interface CausedChange {
   readonly account: string
   readonly submissionId: string
   readonly changedAt: TimeText
 }
 
-/** @property secret position of the webhook secret that verified it, from 1. */
+/**
+ * A delivery that may have caused a change. `secret`: 1-based position of the webhook secret that verified the
+ * delivery.
+ */
 type CausingDelivery = DeliveryName & { readonly receivedAt: TimeText; readonly secret: number }
 
 /**
- * Deliveries that may have caused a change: deliveries of its submission in processing when the change was stored, oldest first. The exact
- * one isn't recorded. @param recordId if the bodies of some contain it, only these.
+ * Finds deliveries that may have caused a change, at most `MOST`, oldest first. The exact delivery isn't recorded.
+ * A candidate belongs to the submission, was received before the change, and was settled after it.
+ * @param recordId if some bodies contain this id, returns only those deliveries.
  */
 export async function deliveriesBehind(
   q: Query,

@@ -8,7 +8,7 @@ import { searchRows } from '../engine/search-rows.ts'
 import { dbTime, distinctIn, idsLike, timeValue, unindexed } from '../engine/sql.ts'
 import type { InboxState, InboxTable } from '../schema/inbox.ts'
 
-/** Which deliveries to list; missing fields match all. */
+/** Filters for deliveries. A missing field matches all deliveries. */
 export interface InboxFilter {
   readonly state?: InboxState | undefined
   readonly account?: string | undefined
@@ -17,7 +17,7 @@ export interface InboxFilter {
   readonly since?: TimeText | undefined
   /** Received before this time. */
   readonly until?: TimeText | undefined
-  /** Only deliveries with a smaller number. */
+  /** Only deliveries with a smaller `inbox_id`. */
   readonly after?: number | undefined
 }
 
@@ -25,13 +25,13 @@ const RECEIVED = { table: 'sync_inbox', number: 'inbox_id', time: 'received_at' 
 
 const ENTRY = ['inbox_id', 'delivery_id', 'account', 'received_at', 'state', 'kind', 'what', 'submission_id', 'attempts', 'error'] as const
 
-/** A delivery in lists, without its body. */
+/** A delivery in a list, without its body. */
 export type InboxEntry = Readonly<Pick<Selectable<InboxTable>, (typeof ENTRY)[number]>>
 
 /** A delivery with all its data. */
 export type InboxDelivery = Readonly<Omit<Selectable<InboxTable>, 'lease_token'>>
 
-/** Matching deliveries, the newest first. */
+/** Deliveries that match the filter, newest first. */
 export async function listDeliveries(q: Query, filter: InboxFilter, limit: number): Promise<InboxEntry[]> {
   const columns = sql.join(ENTRY.map((column) => sql.ref(column)))
   const within = await numbersWithin(q, RECEIVED, filter)
@@ -41,12 +41,15 @@ export async function listDeliveries(q: Query, filter: InboxFilter, limit: numbe
   return await q.all(sql<InboxEntry>`${query}`)
 }
 
-/** @returns `text` as a row number; null if it isn't one. */
+/** @returns `text` as a row number; null if `text` isn't a number. */
 export function numberIn(text: string): number | null {
   return /^\d{1,15}$/.test(text) ? Number(text) : null
 }
 
-/** Deliveries with this `svix-id`, at most one per account. If none and `id` is a number, the delivery with that inbox id. */
+/**
+ * Finds deliveries by `svix-id`, at most one per account.
+ * If none exists and `id` is a number, finds the delivery with this `inbox_id`.
+ */
 export async function findDeliveries(q: Query, id: string): Promise<InboxDelivery[]> {
   const query = q.sql.selectFrom('sync_inbox').select([...ENTRY, 'available_at', 'settled_at', 'secret', 'headers', 'body'])
   const known = sql<boolean>`account in ${distinctIn('sync_inbox', 'account')}`
@@ -56,7 +59,7 @@ export async function findDeliveries(q: Query, id: string): Promise<InboxDeliver
   return await query.where('inbox_id', '=', inboxId).execute()
 }
 
-/** The `svix-id`s that match a shortened id; none for a number. */
+/** The `svix-id`s that match a shortened id; none if `shortened` is a number. */
 export async function deliveryIdsLike(q: Query, shortened: string, limit: number): Promise<string[]> {
   if (numberIn(shortened) !== null) return []
   const accounts = await q.all(sql<{ value: string }>`select value from ${distinctIn('sync_inbox', 'account')} as known`)
@@ -67,8 +70,9 @@ export async function deliveryIdsLike(q: Query, shortened: string, limit: number
 }
 
 /**
- * Applies `makeReady` or `setAside` to up to `limit` deliveries in id order, skipping deliveries without a body. @returns the number
- * changed, and where to continue; null at the end.
+ * Applies `makeReady` or `setAside` to matching deliveries, in id order. Skips deliveries without a body.
+ * @param limit maximum deliveries to read in this call.
+ * @returns the number of changed deliveries, and the number to continue after; null at the end.
  */
 export async function changeDeliveries(db: Db, change: typeof makeReady, filter: InboxFilter & InboxSearch, after: number, limit: number) {
   const within = await numbersWithin(db.read, RECEIVED, filter)
@@ -84,27 +88,29 @@ export async function changeDeliveries(db: Db, change: typeof makeReady, filter:
   return { changed, nextAfter: rows.length < limit ? null : (rows.at(-1)?.inbox_id ?? null) }
 }
 
-/** Counts the deliveries that `makeReady` would make ready. */
+/** Counts the deliveries that `makeReady` would change. */
 export async function countReplayable({ read: q }: Db, inboxIds: readonly number[]): Promise<number> {
   return await q.count(sql<{ n: number }>`
     select count(*) as n from sync_inbox where inbox_id in (${sql.join(inboxIds)}) and body is not null
       and (state <> 'ready' or (lease_token is null and available_at > ${dbTime(q)}))`)
 }
 
-/** Counts the deliveries that `setAside` would set aside. */
+/** Counts the deliveries that `setAside` would change. */
 export async function countDead({ read: q }: Db, inboxIds: readonly number[]): Promise<number> {
   return await q.count(sql<{ n: number }>`
     select count(*) as n from sync_inbox where inbox_id in (${sql.join(inboxIds)}) and state = 'dead'`)
 }
 
 /**
- * Makes deliveries ready as if they had just arrived. A delivery waiting for a retry becomes due now. Due, claimed and emptied deliveries
- * stay unchanged. Keeps `settled_at`, which marks a replay. @returns how many.
+ * Makes deliveries ready as if they had just arrived. A delivery that waits for a retry becomes due now.
+ * Doesn't change deliveries that are due, claimed, or without a body.
+ * Keeps `settled_at`, which shows that a delivery is a replay.
+ * @returns the number of changed deliveries.
  */
 export function makeReady(db: Db, inboxIds: readonly number[]): Promise<number> {
   return db.write('inbox-replay', async (tx) => {
     const now = dbTime(tx)
-    // A claim sets `available_at` to the end of the lease.
+    // In a claimed delivery, `available_at` is the end of the lease. The null token leaves claimed deliveries out.
     const replayed = await tx.run(sql`
       update sync_inbox set state = 'ready', attempts = 0, available_at = ${now}, lease_token = null, error = null
       where inbox_id in (${sql.join(inboxIds)}) and (state <> 'ready' or (lease_token is null and available_at > ${now}))
@@ -114,7 +120,10 @@ export function makeReady(db: Db, inboxIds: readonly number[]): Promise<number> 
   })
 }
 
-/** Sets dead deliveries aside. Retention removes them later. Keeps `error`. @returns how many changed. */
+/**
+ * Sets dead deliveries aside. Retention removes them later. Keeps `error`.
+ * @returns the number of changed deliveries.
+ */
 export function setAside(db: Db, inboxIds: readonly number[]): Promise<number> {
   return db.write('inbox-skip', async (tx) => {
     return await tx.run(sql`
@@ -129,7 +138,10 @@ export async function countDeliveries(q: Query, { state, account }: { state: Inb
       select 1 from sync_inbox where ${matches(q, { state, account, isProcessed: state === 'done' })} limit ${sql.lit(most + 1)}) as counted`)
 }
 
-/** Counts deliveries by account and state through indexes. Too slow for timers. `done` has no index; its count is the remainder. */
+/**
+ * Counts deliveries by account and state, through indexes. Too slow for timers.
+ * State `done` has no index: its count is all processed deliveries, minus `aside` and `dead`.
+ */
 export async function countInbox(q: Query): Promise<{ account: string; state: InboxState; count: number }[]> {
   const rows = await q.all(sql<{ account: string; state: InboxState; count: number }>`
     select account, 'done' as state, count(*) as count from sync_inbox where state <> 'ready' group by account
@@ -143,18 +155,19 @@ export async function countInbox(q: Query): Promise<{ account: string; state: In
   })
 }
 
-/** Filter by state or for all processed deliveries. */
+/** Filter for a query that uses one index: by state, or for all processed deliveries. */
 interface Part extends InboxFilter {
-  /** From `numbersWithin`. */
+  /** Range of `inbox_id` from `numbersWithin`: `from` is inclusive, `to` is exclusive. */
   readonly from?: number
   readonly to?: number
   readonly isProcessed?: boolean
 }
 
 /**
- * A query over deliveries, split because ready and processed deliveries have separate indexes. A common index would slow each
- * acknowledgement.
- * @param select a part's query, up to and excluding the order direction. Must return `inbox_id`.
+ * Builds a query over deliveries.
+ * Ready and processed deliveries have separate indexes, so the query may combine two parts. A common index would slow
+ * each acknowledgement.
+ * @param select builds the query of a part, up to and excluding the order direction. The query must return `inbox_id`.
  */
 function overParts(filter: Part, direction: RawBuilder<unknown>, limit: number, select: (part: Part) => RawBuilder<unknown>) {
   const end = sql`${direction} limit ${sql.lit(limit)}`
@@ -166,8 +179,9 @@ function overParts(filter: Part, direction: RawBuilder<unknown>, limit: number, 
 }
 
 /**
- * The conditions of a filter, written to use one index: by submission, rare state, or account (processed deliveries). The state is literal
- * SQL, which its index requires.
+ * SQL conditions of a filter, written to use one index: by submission, by rare state, or by account for processed
+ * deliveries.
+ * The state is literal SQL. As a parameter, the state would not match a partial index.
  */
 function matches(q: Query, filter: Part): RawBuilder<unknown> {
   const { state, account, submissionId } = filter
@@ -177,7 +191,7 @@ function matches(q: Query, filter: Part): RawBuilder<unknown> {
   if (state !== undefined) conditions.push(sql`state = ${sql.lit(state)}`)
   if (filter.isProcessed || (state === 'done' && account !== undefined)) conditions.push(sql`state <> 'ready'`)
   if (isStopped) conditions.push(sql`state in ('aside', 'dead')`)
-  // Ready deliveries have their own index, without the account.
+  // Ready deliveries have their own index, which doesn't contain the account.
   if (account !== undefined)
     conditions.push(sql`${state === 'ready' && !ofSubmission ? unindexed(q, 'account') : sql`account`} = ${account}`)
   else if (ofSubmission) conditions.push(sql`account in ${distinctIn('sync_inbox', 'account')}`)
@@ -190,25 +204,28 @@ function matches(q: Query, filter: Part): RawBuilder<unknown> {
   return sql.join(conditions, sql` and `)
 }
 
-/** Sort column: `inbox_id`, excluded from index use if the state or submission has an index. */
+/**
+ * SQL of the sort column `inbox_id`. If an index on the state or submission is better, SQLite must not use the index on
+ * `inbox_id`.
+ */
 function place(q: Query, { state, account, submissionId }: Part): RawBuilder<unknown> {
   const byNumber = submissionId === undefined ? state === undefined || state === 'done' : account !== undefined
   return byNumber ? sql`inbox_id` : unindexed(q, 'inbox_id')
 }
 
-/** Searches the deliveries that a filter matches; see `searchRows`. */
+/** Searches the deliveries that match a filter, page by page (see `searchRows`). */
 export async function searchDeliveries(q: Query, filter: InboxFilter, search: InboxSearch, limit: number) {
   const read = (after: number | undefined, most: number) => listDeliveries(q, { ...filter, after }, most)
   return await searchRows({ read, numberOf: (row) => row.inbox_id, wanted: (rows) => matchingSearch(rows, search) }, filter.after, limit)
 }
 
-/** Criteria without an index. */
+/** Search criteria that have no index. */
 export interface InboxSearch {
-  /** The type of the delivery. */
+  /** Type of the delivery. */
   readonly kind?: string | undefined
   /** Part of the delivery id, error, content, insured's name or submission id. Ignores case and accents. */
   readonly text?: string | undefined
-  /** Adds insured names. If omitted, names are not searched. */
+  /** Adds the insured's name to rows. If omitted, names are not searched. */
   readonly withInsured?: <T extends Looked>(rows: readonly T[]) => Promise<(T & { readonly insured_name: string | null })[]>
 }
 
@@ -221,7 +238,7 @@ interface Looked {
   readonly submission_id: string | null
 }
 
-/** @returns the matching rows in the same order. */
+/** @returns the matching rows, in the same order. */
 async function matchingSearch<T extends Looked>(rows: readonly T[], { kind, text, withInsured }: InboxSearch): Promise<readonly T[]> {
   const ofKind = rows.filter((row) => kind === undefined || row.kind === kind)
   if (text === undefined) return ofKind

@@ -3,10 +3,10 @@ import type { TimeText } from '../../model/time.ts'
 import type { Db, Query } from '../engine/db.ts'
 import { dbTime, timeValue } from '../engine/sql.ts'
 
-/** Connections rejected since the last call. */
+/** Connections rejected since the last call of `keepRejectedConnections`. */
 export interface RejectedConnections {
   readonly byReason: Readonly<Record<string, number>>
-  /** Address with most rejections. */
+  /** The address with the most rejected connections. */
   readonly worstAddress: string
 }
 
@@ -25,7 +25,10 @@ export async function keepRejectedConnections(db: Db, { byReason, worstAddress }
   })
 }
 
-/** Rejected connections since a time, and the address with the most in one minute; null if none. */
+/**
+ * Counts connections rejected since a time.
+ * `worstAddress` is the address with the most rejections in one minute; null if there were none.
+ */
 export async function rejectedConnectionsSince(
   q: Query,
   since: TimeText,

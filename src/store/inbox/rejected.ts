@@ -15,7 +15,7 @@ export interface Rejected {
   readonly address: string
   readonly reason: string
   readonly headers: Readonly<Record<string, string>>
-  /** null if it was rejected before its body was read. */
+  /** null if the delivery was rejected before its body was read. */
   readonly body: Buffer | null
 }
 
@@ -24,22 +24,22 @@ export type RejectedRecord = NonNullable<Awaited<ReturnType<RejectedStore['get']
 export interface ListRejectedOptions {
   readonly account?: string | undefined
   readonly reason?: string | undefined
-  /** Only deliveries not accepted later. */
+  /** Only deliveries that were not accepted later. */
   readonly isOpen?: boolean | undefined
-  /** Only deliveries with a smaller number. */
+  /** Only deliveries with a smaller `rejected_id`. */
   readonly after?: number | undefined
   /** Received at or after this time. */
   readonly since?: TimeText | undefined
   /** Received before this time. */
   readonly until?: TimeText | undefined
-  /** Default: all. */
+  /** Default: no limit. */
   readonly limit?: number
 }
 
 const MAX_BODY_BYTES = 1024 * 1024
-/** Lists read bodies up to this many bytes. */
+/** `shortBodies` returns only bodies up to this many bytes. */
 const SHORT_BODY_BYTES = 16 * 1024
-/** Limits of the table and of the write queue, in units (see `unitsOf`). */
+/** Maximum units (see `unitsOf`) in the table, and in the queue of waiting writes. */
 const MAX_UNITS = 1_000
 const MAX_WAITING_UNITS = 256
 const MAX_PATH_LENGTH = 256
@@ -48,12 +48,13 @@ interface Waiting extends Kept {
   readonly rejected: Rejected
 }
 
-/** Header with the original body length. A value greater than the stored length means that the body was cut. */
+/** Header with the length of the original body. A length greater than the stored length means that the body was cut. */
 const LENGTH_HEADER = 'content-length'
 
 /**
- * Stores rejected deliveries, so that they can be verified again after fixing a secret. Each sender has its own limit (`MinuteShares`). If
- * the table or queue is full, the largest sender's oldest deliveries are removed (`toRemove`).
+ * Stores rejected deliveries, so that they can be verified again after a secret is fixed.
+ * Each sender has a limit per minute (see `MinuteShares`).
+ * If the table or the queue is full, the oldest deliveries of the largest sender are removed (see `toRemove`).
  */
 export class RejectedStore {
   readonly #db: Db
@@ -68,12 +69,15 @@ export class RejectedStore {
     this.#log = log
   }
 
-  /** Deliveries dropped because of limits or write failures. */
+  /** Number of deliveries dropped because of limits or failed writes. */
   get passedOver(): number {
     return this.#passedOver
   }
 
-  /** Queues a rejected delivery for storing. The first 1 MiB of its body is copied. @returns whether the limits allow storing it. */
+  /**
+   * Queues a rejected delivery for storing. Copies up to 1 MiB of its body.
+   * @returns false if the limits don't allow storing the delivery.
+   */
   keep(rejected: Rejected): boolean {
     const { address } = rejected
     const bodyBytes = rejected.body && Math.min(rejected.body.length, MAX_BODY_BYTES)
@@ -90,12 +94,12 @@ export class RejectedStore {
     return !removed.includes(waiting)
   }
 
-  /** Resolves when the queue is written. */
+  /** Resolves when all queued deliveries are written. */
   async settled(): Promise<void> {
     await this.#writing
   }
 
-  /** The newest first. */
+  /** Lists rejected deliveries, newest first. */
   async list(options: ListRejectedOptions) {
     let query = this.#db.read.sql
       .selectFrom('sync_rejected')
@@ -113,7 +117,7 @@ export class RejectedStore {
     return (await query.execute()).map(summaryOf)
   }
 
-  /** Counts and newest time by reason, most frequent reason first. */
+  /** Counts rejected deliveries by reason, the most frequent reason first. Adds the time of the newest delivery. */
   async countByReason(account: string | undefined): Promise<{ reason: string; count: number; newest_at: TimeText }[]> {
     let query = this.#db.read.sql
       .selectFrom('sync_rejected')
@@ -123,7 +127,7 @@ export class RejectedStore {
     return await query.orderBy('count', 'desc').orderBy('reason').execute()
   }
 
-  /** Stored bodies by id, up to `SHORT_BODY_BYTES`. */
+  /** Stored bodies by id. Leaves out bodies longer than `SHORT_BODY_BYTES`. */
   async shortBodies(ids: readonly number[]): Promise<ReadonlyMap<number, Buffer>> {
     if (ids.length === 0) return new Map()
     const rows = await this.#db.read.sql
@@ -135,18 +139,18 @@ export class RejectedStore {
     return new Map(rows.flatMap(({ rejected_id, body }) => (body === null ? [] : [[rejected_id, body] as const])))
   }
 
-  /** @returns null if the id doesn't exist. */
+  /** @returns the rejected delivery with its body; null if the id doesn't exist. */
   async get(id: number) {
     const row = await this.#db.read.sql.selectFrom('sync_rejected').selectAll().where('rejected_id', '=', id).executeTakeFirst()
     return row ? { ...summaryOf({ ...row, kept_bytes: row.body?.length ?? null }), body: row.body } : null
   }
 
-  /** @returns a stored body as it was received, unless tax ids were dropped from it. */
+  /** @returns a stored body as it was received, except dropped tax ids. */
   original(body: Buffer, { account, received_at: receivedAt }: Pick<RejectedRecord, 'account' | 'received_at'>): Buffer {
     return this.#db.protection.revealBytes(body, rejectedPlace({ account, receivedAt }))
   }
 
-  /** Records that a rejected delivery was verified later and is in the inbox. */
+  /** Records that a rejected delivery was verified later and is now in the inbox. */
   async markFullyRead(id: number): Promise<void> {
     const replayedAt = timeFromMs(this.#db.clock.now())
     await this.#db.write('rejected-replayed', (tx) =>
@@ -155,8 +159,8 @@ export class RejectedStore {
   }
 
   /**
-   * @returns the part to store, with tax ids dropped or encrypted (see `original`). Copies the body, so that the queue doesn't keep whole
-   * requests in memory.
+   * @returns the delivery to store: path and body cut, tax ids dropped or encrypted (see `original`).
+   * Copies the body. Otherwise, the queue would keep whole requests in memory.
    */
   #shortened(rejected: Rejected): Rejected {
     const { body: given, headers } = rejected
@@ -178,7 +182,7 @@ export class RejectedStore {
         this.#log.warn({ deliveries: batch.length }, `rejected deliveries could not be stored: ${messageOf(error)}`)
       }
     }
-    // No await since the last queue check, so the next delivery starts a new run.
+    // There is no `await` since the last check of the queue, so no queued delivery is left behind.
     this.#writing = null
   }
 }
@@ -199,36 +203,39 @@ async function insertAndPrune(tx: Tx, batch: readonly Waiting[]): Promise<void> 
   if (ids.length > 0) await tx.sql.deleteFrom('sync_rejected').where('rejected_id', 'in', ids).execute()
 }
 
-/** Keyed by time: numbers exist only after storing. */
+/** Place of a body for encryption. The key is the time, because a delivery has no number before it is stored. */
 export function rejectedPlace({ account, receivedAt }: Pick<Rejected, 'account' | 'receivedAt'>) {
   return { account: account ?? '', table: 'sync_rejected', key: JSON.stringify([receivedAt]), column: 'body' }
 }
 
 type SummaryRow = Omit<Selectable<RejectedTable>, 'body'> & { readonly kept_bytes: number | null }
 
-/** `body_cut`: the body was longer than the stored part, so it cannot be verified again. */
+/**
+ * Adds the length of the original body. `body_cut` is true if only a part of the body is stored. A cut body can't be
+ * verified again.
+ */
 function summaryOf({ kept_bytes, ...row }: SummaryRow) {
   const headers = JSON.parse(row.headers) as Record<string, string>
-  /** null if unread. */
+  /** null if the body wasn't read. */
   const body_bytes = kept_bytes === null ? null : Number(headers[LENGTH_HEADER])
   return { ...row, headers, body_bytes, body_cut: body_bytes !== null && body_bytes > (kept_bytes ?? 0) }
 }
 
-/** A delivery takes one unit, plus one for each full `UNIT_BYTES` of body. */
+/** A delivery counts as one unit, plus one unit for each full `UNIT_BYTES` of its body. */
 const UNIT_BYTES = 32 << 10
 const MINUTE_MS = 60_000
-/** Units that one sender may store in a minute: 60 small deliveries, or one with a body of 1 MiB and some small ones. */
+/** Units that one sender may store per minute: 60 small deliveries, or a body of 1 MiB and some small deliveries. */
 const SENDER_PER_MINUTE = 60
-/** Units that all senders share in a minute. */
+/** Units that all senders together may store per minute. */
 const ALL_PER_MINUTE = 600
 const MAX_SENDERS = 10_000
-/** IPv6 groups per site (/48), because a host can use all 65,536 networks of its site. */
+/** IPv6 groups that identify a sender's site (/48). One host can use all 65,536 networks of its site. */
 const SITE_GROUPS = 3
 
-/** Fields of a rejected delivery for the limits. */
+/** Fields of a rejected delivery that the limits need. */
 interface Kept {
   readonly address: string
-  /** null if the body was not read. */
+  /** null if the body wasn't read. */
   readonly bodyBytes: number | null
 }
 
@@ -236,7 +243,11 @@ function unitsOf({ bodyBytes }: Kept): number {
   return 1 + Math.floor((bodyBytes ?? 0) / UNIT_BYTES)
 }
 
-/** Selects deliveries to remove until the rest fits, always the largest sender's oldest delivery. @param kept oldest first. */
+/**
+ * Selects deliveries to remove until the rest fits into `maxUnits`.
+ * Always selects the oldest delivery of the sender with the most units.
+ * @param kept oldest first.
+ */
 function toRemove<K extends Kept>(kept: readonly K[], maxUnits: number): K[] {
   let total = kept.reduce((sum, each) => sum + unitsOf(each), 0)
   if (total <= maxUnits) return []
@@ -255,14 +266,18 @@ function toRemove<K extends Kept>(kept: readonly K[], maxUnits: number): K[] {
 }
 
 /**
- * Limits storage per minute. The minute's senders share its units equally, so no sender can use another's share. Each sender may store at
- * least one small delivery.
+ * Limits what senders may store per minute.
+ * The senders of a minute share the units equally, so no sender can use another sender's share.
+ * Each sender may store at least one small delivery.
  */
 class MinuteShares {
   #beganAt = Number.NEGATIVE_INFINITY
   #units = new Map<string, number>()
 
-  /** Takes a delivery's units from its sender's share. @returns false, and takes nothing, if too few remain. */
+  /**
+   * Takes a delivery's units from the share of its sender.
+   * @returns false if too few units remain; then takes no units.
+   */
   take(rejected: Kept, now: number): boolean {
     if (now - this.#beganAt >= MINUTE_MS || now < this.#beganAt) {
       this.#beganAt = now

@@ -21,7 +21,7 @@ export interface DifferingDelivery {
   readonly account: string
   readonly deliveryId: string
   readonly bodySha256: string
-  /** false if retention has removed the first body, so that the difference is unknown. */
+  /** false if retention removed the stored body, so that the bodies can't be compared. */
   readonly isCompared: boolean
 }
 
@@ -37,15 +37,17 @@ interface StoredDelivery {
   readonly body: Buffer | null
 }
 
-/** Newest rows to keep. */
+/** Maximum rows to keep, newest first. */
 const MAX_ROWS = 10_000
 const FEEDS = ['events', 'thread'] as const
 
 /**
- * Compares deliveries with stored ones of the same id, and makes dead ones ready again. Stores only the hash of a differing body. Feeds of
- * submissions in either body are read soon, because feeds are authoritative.
- * @param given deliveries, new or repeated. Unchanged bodies have no effect.
- * @returns the differing deliveries. @throws TransientError if the database is unreachable.
+ * Compares deliveries with stored deliveries of the same id. Makes dead deliveries ready again.
+ * If a body differs, stores only its hash. Requests feed reads of the submissions in both deliveries, because feeds are
+ * authoritative.
+ * @param given new or repeated deliveries. A repeat with the same body changes nothing.
+ * @returns the differing deliveries.
+ * @throws TransientError if the database is unreachable.
  */
 export async function noteRepeats(db: Db, given: readonly GivenDelivery[]): Promise<readonly DifferingDelivery[]> {
   const found: Differing[] = []
@@ -75,7 +77,7 @@ function difference(db: Db, delivery: GivenDelivery, stored: StoredDelivery | un
   return { account, deliveryId, bodySha256, isCompared: stored.body !== null, submissionIds: [...submissionIds] }
 }
 
-/** A stored body may lack its tax ids. */
+/** Compares a body with a stored body. In the stored body, tax ids may be dropped or encrypted. */
 function isSame({ protection }: Db, delivery: GivenDelivery, stored: Buffer): boolean {
   const { body } = delivery
   if (stored.equals(body)) return true
@@ -94,7 +96,7 @@ function submissionsNamedIn(body: Buffer): readonly string[] {
 async function keep(tx: Tx, found: readonly Differing[], dead: readonly GivenDelivery[]): Promise<void> {
   await revive(tx, dead)
   const wakes: Wake[] = []
-  // Every process locks in key order.
+  // All processes insert in key order. Otherwise, two processes could deadlock.
   for (const { account, deliveryId, bodySha256, isCompared, submissionIds } of [...found].sort((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1))) {
     await tx.run(sql`
       insert into sync_differing_deliveries (account, delivery_id, body_sha256, first_at, last_at, times, is_compared)
@@ -111,14 +113,14 @@ function keyOf({ account, deliveryId, bodySha256 }: DifferingDelivery): string {
   return `${account} ${deliveryId} ${bodySha256}`
 }
 
-/** Counts an account's deliveries repeated with a different body since a time. */
+/** Counts how often an account's deliveries were repeated with another body since a time. */
 export async function differingSince(q: Query, account: string, since: TimeText): Promise<number> {
   return await q.count(sql<{ n: number | null }>`
     select cast(sum(times) as integer) as n from sync_differing_deliveries
     where account = ${account} and is_compared = 1 and last_at > ${timeValue(q, since)}`)
 }
 
-/** Makes a repeated dead delivery ready again; other repeats change nothing. */
+/** Makes dead deliveries ready again when they are repeated. Deliveries in other states don't change. */
 export async function revive(tx: Tx, deliveries: readonly GivenDelivery[]): Promise<void> {
   if (deliveries.length === 0) return
   for (const delivery of deliveries) {

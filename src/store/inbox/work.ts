@@ -16,27 +16,27 @@ export interface ClaimedDelivery {
   readonly deliveryId: string
   readonly receivedAt: TimeText
   readonly body: Buffer
-  /** Earlier attempts. */
+  /** Number of earlier attempts. */
   readonly attempts: number
   /** When the delivery was settled before a replay; null if never settled. */
   readonly settledAt: TimeText | null
   readonly leaseToken: string
 }
 
-/** How to settle a delivery. */
+/** Outcome of a delivery, to be stored. */
 export interface Settlement {
   readonly delivery: ClaimedDelivery
   readonly state: InboxState
-  /** null if unreadable. */
+  /** null if unknown. */
   readonly submissionId: string | null
-  /** `type`, if readable. */
+  /** The delivery's `type`; null if unreadable. */
   readonly kind: string | null
   readonly error: string | null
-  /** Short description, if readable. */
+  /** Short description of the content; undefined if unreadable. */
   readonly what?: string
-  /** For `ready`: delay before the next attempt. */
+  /** For state `ready`: delay in ms before the next attempt. */
   readonly retryInMs?: number
-  /** Whether to remove body and headers of a useless delivery or one for a purged submission. */
+  /** true: removes body and headers. For `doctor`'s test deliveries and for purged submissions. */
   readonly isEmptied?: boolean
 }
 
@@ -49,16 +49,18 @@ export const claimedDeliveries = new Leased<ClaimedDelivery>({
   claimed: () => sql`state = 'ready'`,
 })
 
-// The lease is part of the key, so a settle after a lost lease matches no row.
+// The lease token is part of the key. After a lost lease, a settle therefore matches no row.
 const leased = { ...specOf(syncInbox), key: ['inbox_id', 'lease_token'] }
 
 /**
- * Maximum body bytes per claim. All bodies are in memory together, several times while applied. On SQLite the transaction blocks the event
- * loop for about 60 ms per megabyte.
+ * Maximum body bytes per claim. All bodies are in memory at the same time, and applying makes several copies.
+ * On SQLite, the transaction blocks the event loop for about 60 ms per megabyte.
  */
 const CLAIM_BYTES = { sqlite: 512 << 10, postgres: 2 << 20 } as const
 
-/** Claims up to `limit` due deliveries, the oldest first, within `CLAIM_BYTES`; a larger body is claimed alone. */
+/**
+ * Claims up to `limit` due deliveries with at most `CLAIM_BYTES` of bodies, oldest first. Claims a larger body alone.
+ */
 export async function claimDeliveries(db: Db, limit: number, leaseMs: number): Promise<ClaimedDelivery[]> {
   const leaseToken = newLeaseToken(db)
   const claim = (tx: Tx) => {
@@ -76,11 +78,14 @@ export async function claimDeliveries(db: Db, limit: number, leaseMs: number): P
     return claimedDeliveries.claim(tx, leaseToken, withinBytes, { leaseMs, returning })
   }
   const claims = await db.write('inbox-claim', claim, { relaxedDurability: true })
-  // A body may be missing.
+  // The stored body may be null.
   return claims.map((claim) => ({ ...claim, body: claim.body ?? Buffer.alloc(0) })).sort((a, b) => a.inboxId - b.inboxId)
 }
 
-/** Settles deliveries in the transaction that applied them. @throws LeaseLostError if a lease is lost; then roll back. */
+/**
+ * Settles deliveries, in the transaction that applies them.
+ * @throws LeaseLostError if a lease is lost. Roll back the transaction then.
+ */
 export async function settleDeliveries(tx: Tx, given: readonly Settlement[]): Promise<void> {
   const settlements: Settlement[] = []
   for (const each of given) settlements.push((await isUnreadOfPurged(tx, each)) ? { ...each, isEmptied: true } : each)
@@ -91,7 +96,7 @@ export async function settleDeliveries(tx: Tx, given: readonly Settlement[]): Pr
     state: s.state,
     attempts: s.delivery.attempts + 1,
     submission_id: s.submissionId,
-    // May contain body characters that Postgres rejects (trap 72).
+    // Text from a body may contain characters that Postgres rejects (trap 72).
     kind: s.kind === null ? null : storableText(s.kind),
     what: s.what === undefined || s.isEmptied ? null : storableText(s.what),
     error: s.error === null ? null : storableText(s.error),
@@ -102,7 +107,7 @@ export async function settleDeliveries(tx: Tx, given: readonly Settlement[]): Pr
   if (matched !== rows.length) throw new LeaseLostError(`deliveries ${settlements.map((s) => s.delivery.deliveryId).join(', ')}`)
   await protectBodies(tx, settlements)
   for (const { delivery, state, retryInMs = 0 } of settlements) {
-    // Rescheduling is rare. Ending the lease prevents a later release from shortening the delay.
+    // Ends the lease. Otherwise, a later release of this process's claims would shorten the delay.
     if (state === 'ready') await claimedDeliveries.release(tx, delivery, retryInMs)
   }
 }
@@ -111,7 +116,7 @@ export function bodyPlace({ account, deliveryId }: Pick<ClaimedDelivery, 'accoun
   return { account, table: 'sync_inbox', key: JSON.stringify([deliveryId]), column: 'body' }
 }
 
-/** Whether a delivery was not applied and names a purged submission. */
+/** Whether a delivery wasn't applied and its body names a purged submission. */
 async function isUnreadOfPurged(tx: Tx, { delivery: { account, body }, state, isEmptied }: Settlement): Promise<boolean> {
   if (isEmptied || (state !== 'dead' && state !== 'aside')) return false
   const ids = new Set(body.toString('latin1').toLowerCase().match(IDS))
@@ -121,7 +126,7 @@ async function isUnreadOfPurged(tx: Tx, { delivery: { account, body }, state, is
 
 const IDS = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g
 
-/** Empties bodies or removes tax ids. Few have any. */
+/** Empties the bodies that must not be kept. In other bodies, drops or encrypts tax ids; few bodies contain any. */
 async function protectBodies(tx: Tx, settlements: readonly Settlement[]): Promise<void> {
   for (const { delivery, state, isEmptied } of settlements) {
     if (state === 'ready') continue
@@ -136,8 +141,8 @@ async function protectBodies(tx: Tx, settlements: readonly Settlement[]): Promis
 }
 
 /**
- * Releases this process's claims without counting an attempt, when a worker starts or recovers. On SQLite, releases all claims. Only one
- * process works there, so others belong to killed processes.
+ * Releases this process's claims when a worker starts or recovers. The attempt doesn't count.
+ * On SQLite, releases all claims. Only one process works there, so other claims are from killed processes.
  */
 export async function releaseLeftDeliveries(db: Db): Promise<void> {
   await db.write('inbox-release', async (tx) => {

@@ -8,15 +8,15 @@ import { relations } from '../schema/tables.ts'
 const IMPERSONAL: readonly ProtectionClass[] = ['none', 'business']
 
 export interface GrantOptions {
-  /** Leaves out columns that may identify a person, in tables and views. The role must then name the columns it selects. */
+  /** Leaves out columns that may identify a person, in tables and views. The role then can't use `select *`. */
   readonly withoutPersonal?: boolean
 }
 
 /**
- * Grants a Postgres role the right to read the public tables and views, and revokes every other right in the schema. Repeat it after an
- * upgrade that adds tables or columns.
- * @throws UsageError on SQLite, which has file permissions instead; if the role does not exist; and if it owns the tables, because revoking
- * its rights would lock the program out.
+ * Lets a Postgres role read the public tables and views. Revokes all other rights of the role on tables in the schema.
+ * Repeat this after an upgrade that adds tables or columns.
+ * @throws UsageError on SQLite, which has no roles; if the schema has no tables; if the role doesn't exist or owns the
+ * tables. Revoking the owner's rights would lock the program out.
  */
 export async function grantReader(db: Db, role: string, { withoutPersonal = false }: GrantOptions = {}): Promise<void> {
   if (db.kind === 'sqlite') throw new UsageError(['--grant-reader: SQLite has no roles; give the reader read access to the file instead'])
@@ -49,7 +49,10 @@ async function grant(tx: Tx, role: string, withoutPersonal: boolean): Promise<vo
   }
 }
 
-/** Includes views. They run with their owner's rights and need no rights on tables. */
+/**
+ * Grants columns of tables and views. Views run with their owner's rights, so the role needs no rights on the tables
+ * behind them.
+ */
 async function grantColumns(tx: Tx, schema: string, names: ReadonlySet<string>, reader: RawBuilder<unknown>): Promise<void> {
   for (const { name, columns } of relations.filter((relation) => names.has(relation.name))) {
     const all = Object.entries(columns)
@@ -60,7 +63,7 @@ async function grantColumns(tx: Tx, schema: string, names: ReadonlySet<string>, 
   }
 }
 
-/** `raw` contains undescribed fields. */
+/** Whether a column can't identify a person. `raw` columns may contain any field of the service. */
 function isImpersonal({ kind, class: protection }: Column): boolean {
   return kind !== 'raw' && IMPERSONAL.includes(protection)
 }

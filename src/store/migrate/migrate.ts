@@ -10,12 +10,14 @@ import { columnTypes, type Migration } from '../schema/migration.ts'
 import type { Relation } from '../schema/table.ts'
 import { internalTables, relations } from '../schema/tables.ts'
 
-/** The database lacks migrations; the message says how to migrate it. */
+/** The database lacks migrations. The message says how to migrate. */
 export class SchemaBehindError extends FatalError {}
 
 /**
- * On Postgres, all statements queue behind a waiting table change, so a long report would stop all work. A migration therefore waits only
- * this long for its lock, then pauses longer before it retries.
+ * How long a migration waits for its table lock, in ms.
+ * On Postgres, other statements queue behind the waiting migration. With a long wait, a long report would stop all
+ * work.
+ * After each failed wait, the migration pauses `REST_SHARE` times as long, and the next wait is twice as long.
  */
 const LOCK_WAIT_MS = 250
 const LONGEST_LOCK_WAIT_MS = 8_000
@@ -25,9 +27,9 @@ const WAITS =
   '`select pid, state, query from pg_stat_activity where xact_start is not null order by xact_start` lists it'
 
 export interface MigrateOptions {
-  /** Called once per failed attempt, with the reason for the delay. */
+  /** Called after each failed attempt, with the reason for the delay. */
   readonly onWait?: (sentence: string) => void
-  /** Aborting stops before the next step. */
+  /** Stops the migration before the next step. */
   readonly signal?: AbortSignal | undefined
 }
 
@@ -35,7 +37,7 @@ interface Applied {
   /** SHA-256 of the statements of each applied step, by version. */
   readonly steps: ReadonlyMap<number, string>
   readonly newest: number
-  /** Oldest schema version whose release still works here. */
+  /** Oldest schema version whose release still works with this database. */
   readonly oldestCompatible: number
 }
 
@@ -43,12 +45,14 @@ interface Applied {
 export const STEPS = released.length
 
 /**
- * Migrates the schema. Each step commits with its record under a lock, so several processes may start together. On Postgres, creates a
- * missing schema and adds comments to tables and columns.
- * @returns the names of the steps applied now.
- * @throws FatalError if a later release made the database unusable for this one; UsageError if an unreleased version made the database, or
- * if a new database's encoding cannot store every text; TransientError if the database is unreachable; the reason of `signal` if aborted.
- * Applied steps stay.
+ * Applies missing migrations. Each step commits together with its record, under a lock, so several processes may start
+ * at the same time.
+ * On Postgres, also creates a missing schema and adds comments to tables and columns.
+ * @returns the names of the steps that this call applied.
+ * @throws FatalError if a later release made the database unusable for this release; UsageError if an unreleased
+ * version created the database, or if the encoding of a new database can't store every text; TransientError if the
+ * database is unreachable; the reason of `signal` if aborted.
+ * After an error, applied steps stay applied.
  */
 export async function migrate(
   db: Db,
@@ -93,7 +97,10 @@ export const NO_TABLES = `The database has no tables of submission-mirror yet; $
 
 const MISSING_NAMED = 5
 
-/** Checks the schema at start without migrating. @throws SchemaBehindError if a step is missing; other errors as in `migrate`. */
+/**
+ * Checks at start that no migration is missing. Doesn't migrate.
+ * @throws SchemaBehindError if a step is missing; FatalError and UsageError as in `migrate`.
+ */
 export async function checkSchema(db: Db, migrations: readonly Migration[] = released): Promise<void> {
   const applied = await readApplied(db.read)
   refuseOthers(db.kind, applied, migrations)
@@ -105,7 +112,7 @@ export async function checkSchema(db: Db, migrations: readonly Migration[] = rel
   throw new SchemaBehindError(`The database lacks migration ${names.join(', ')}${more}; ${FIX}`)
 }
 
-/** Applies the first missing step. @returns its name; null if none. */
+/** Applies the first missing step. @returns the name of the step; null if no step is missing. */
 async function takeNext(tx: Tx, migrations: readonly Migration[], waitMs: number): Promise<string | null> {
   if (tx.kind === 'postgres') {
     await lockPostgresSchema(tx)
@@ -127,25 +134,25 @@ async function takeNext(tx: Tx, migrations: readonly Migration[], waitMs: number
   return next.name
 }
 
-/** Creates the tables and views of this release in an empty temporary database. */
+/** Creates the tables and views of this release in an empty, temporary database. */
 export async function createTables(tx: Tx): Promise<void> {
   for (const { statements } of released) for (const statement of statements(columnTypes[tx.kind])) await tx.run(sql.raw(statement))
 }
 
-/** Locks the schema against other migrations, and creates a missing schema. */
+/** Locks the schema against other migrations. Creates a missing schema. */
 async function lockPostgresSchema(tx: Tx): Promise<void> {
   const row = await tx.one(sql<{ name: string }>`select (parse_ident(current_setting('search_path')))[1] as name`)
   const schema = row?.name ?? ''
   await tx.run(sql`select pg_advisory_xact_lock(hashtextextended(${`submission-mirror migrate ${schema}`}, 0))`)
   const rows = await tx.all(sql`select 1 from pg_namespace where nspname = ${schema}`)
-  // Checked first, so that a user without the right to create schemas can use an existing one.
+  // Because of this check, a user without the right to create schemas can use an existing schema.
   if (rows.length === 0) await tx.run(sql`create schema ${sql.id(schema)}`)
 }
 
-/** Encodings that store every text. SQL_ASCII keeps bytes unchanged. */
+/** Encodings that can store every text. SQL_ASCII keeps bytes unchanged. */
 const WHOLE_ENCODINGS = ['UTF8', 'SQL_ASCII']
 
-/** Rejects incomplete encodings: some texts could not be stored, and the encoding cannot change later. */
+/** Rejects a database whose encoding can't store every text. The encoding of a database can't be changed later. */
 async function refuseEncoding(tx: Tx): Promise<void> {
   if (tx.kind === 'sqlite') return
   const row = await tx.one(sql<{ name: string; encoding: string }>`
@@ -175,7 +182,7 @@ async function readApplied(query: Query): Promise<Applied> {
   const steps = new Map<number, string>()
   let oldestCompatible = 0
   if (await hasMigrationsTable(query)) {
-    // `selectAll`, because tables of unreleased versions lack `sha256`.
+    // Selects all columns, because databases of unreleased versions have no column `sha256`.
     for (const row of await query.sql.selectFrom('sync_migrations').selectAll().execute()) {
       steps.set(row.version, row.sha256)
       oldestCompatible = Math.max(oldestCompatible, row.oldest_compatible)
@@ -192,12 +199,12 @@ async function hasMigrationsTable(query: Query): Promise<boolean> {
   return (await query.one(found)) !== null
 }
 
-/** Hashes a step's statements, to detect unreleased steps with the same number. */
+/** Hashes the statements of a step. Unreleased steps with the same number have another hash. */
 function hashOf(kind: Query['kind'], step: Migration): string {
   return createHash('sha256').update(step.statements(columnTypes[kind]).join('\n')).digest('hex')
 }
 
-/** Rejects a database of an unreleased version or of an incompatible later release. */
+/** Rejects a database that an unreleased version created, or that a later release made incompatible. */
 function refuseOthers(kind: Query['kind'], applied: Applied, migrations: readonly Migration[]): void {
   const differs = migrations.find((step) => applied.steps.has(step.version) && applied.steps.get(step.version) !== hashOf(kind, step))
   if (differs !== undefined) {
@@ -212,11 +219,11 @@ function refuseOthers(kind: Query['kind'], applied: Applied, migrations: readonl
   )
 }
 
-/** A comment on a table or view, or on one of its columns. */
+/** A comment on a table or view, or on a column. */
 interface Comment {
   readonly type: Relation['type']
   readonly name: string
-  /** null for the table or view itself. */
+  /** null for a comment on the table or view. */
   readonly field: string | null
   readonly text: string
 }
@@ -228,7 +235,10 @@ async function writeComments(tx: Tx, comments: readonly Comment[]): Promise<void
   }
 }
 
-/** Comments that differ from descriptions. Skips missing parts and parts owned by other roles. SQLite has none. */
+/**
+ * Postgres comments that differ from the descriptions.
+ * Leaves out missing tables and columns, and those that another role owns. SQLite has no comments.
+ */
 export async function missingComments(q: Query): Promise<Comment[]> {
   if (q.kind === 'sqlite') return []
   const rows = await q.all(sql<{ name: string; field: string | null; text: string | null }>`

@@ -5,10 +5,10 @@ import type { Query } from '../engine/db.ts'
 import { columnTypes } from '../schema/migration.ts'
 import { internalTables, relations } from '../schema/tables.ts'
 
-/** Maximum missing parts to name; the rest is counted. */
+/** Maximum missing parts to name in a text. The text counts the other parts. */
 const LISTED = 5
 
-/** A table column, or a view (columns follow from its text). */
+/** A column of a table, or a view as a whole. */
 interface Part {
   readonly kind: 'table' | 'view'
   readonly name: string
@@ -29,19 +29,19 @@ const POSTGRES_NAMES = `select relname as name from pg_class
 
 const INDEX = /^create (?:unique )?index (\w+) on (\w+)/
 
-/** Dropped tables, columns and views, such as `the view quote_board`. */
+/** Tables, columns, and views that the database lacks, such as `the view quote_board`. */
 export async function missingParts(q: Query): Promise<string[]> {
   const rows = await q.all(sql<Part>`${sql.raw(q.kind === 'sqlite' ? SQLITE_PARTS : POSTGRES_PARTS)}`)
   return missingFrom(rows, wantedParts())
 }
 
-/** The missing tables of a SQLite database. */
+/** Tables and columns that a SQLite database lacks. */
 export function missingTables(database: Database.Database): string[] {
   const wanted = wantedParts().filter(({ kind }) => kind === 'table')
   return missingFrom(database.prepare<[], Part>(SQLITE_PARTS).all(), wanted)
 }
 
-/** Missing indexes on existing tables. @returns the statement that creates each of them. */
+/** Finds missing indexes of existing tables. @returns the statements that create the indexes. */
 export async function missingIndexes(q: Query): Promise<string[]> {
   const rows = await q.all(sql<{ name: string }>`${sql.raw(q.kind === 'sqlite' ? SQLITE_NAMES : POSTGRES_NAMES)}`)
   const there = new Set(rows.map(({ name }) => name))
@@ -56,7 +56,9 @@ export function missingIndexText(statement: string): string {
   return `the index ${name} is missing (it was dropped), so queries that use it are slow, or rows may no longer be unique. Stop \`serve\` and create it again: ${statement}`
 }
 
-/** Rights on our tables that the database user lacks, such as `insert on sync_inbox`. Only Postgres has rights. */
+/**
+ * Rights that the database user lacks on this program's tables, such as `insert on sync_inbox`. SQLite has no rights.
+ */
 export async function missingRights(q: Query): Promise<string[]> {
   if (q.kind === 'sqlite') return []
   const ours = new Set(wantedParts().map(({ name }) => name))

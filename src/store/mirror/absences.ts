@@ -5,9 +5,9 @@ import type { Query } from '../engine/db.ts'
 /** Fields that decide whether the service still shows a record. */
 export interface StoredRecord {
   readonly id: string
-  /** Attachment position; `id` is then the message's id. null for events and messages. */
+  /** Position of an attachment; `id` is then the id of its message. null for events and messages. */
   readonly position: number | null
-  /** Whether the mirror has the attachment's message. A gone message implies gone attachments. */
+  /** Whether the mirror has the message of an attachment. If a message is gone, its attachments are gone. */
   readonly hasMessage: boolean
   readonly firstSeenAt: TimeText | null
   readonly goneAt: TimeText | null
@@ -19,7 +19,7 @@ export function storedEvents(q: Query, account: string, submissionId: string): A
   return pageRecords(q, account, submissionId, 'market_events', 'event_id')
 }
 
-/** Every message of a submission, page by page, then every attachment. */
+/** All messages of a submission, page by page; then all attachments. */
 export async function* storedMessages(q: Query, account: string, submissionId: string): AsyncGenerator<readonly StoredRecord[]> {
   yield* pageRecords(q, account, submissionId, 'thread_messages', 'message_id')
   yield* pageAttachments(q, account, submissionId)
@@ -32,7 +32,7 @@ async function* pageRecords(
   table: 'market_events' | 'thread_messages',
   key: 'event_id' | 'message_id',
 ): AsyncGenerator<readonly StoredRecord[]> {
-  // Includes the empty id, which a damaged database may contain.
+  // `>=` also finds an empty id, which a damaged database may contain.
   for (let after = '', behind = '>='; ; behind = '>') {
     const rows = await q.all(sql<{ id: string; first_seen_at: TimeText | null; gone_at: TimeText | null }>`
       select ${sql.ref(key)} as id, first_seen_at, gone_at from ${sql.table(table)}

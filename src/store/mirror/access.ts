@@ -4,17 +4,19 @@ import type { StateObservation, SubmissionRef } from '../../model/observations.t
 import type { Protection } from '../../model/protection/protection.ts'
 import type { TimeText } from '../../model/time.ts'
 
-/** Newest event and message times, and each lane's newest event, without gone records. */
+/** Newest times of a submission's events and messages, and the newest event of each lane. Leaves out gone records. */
 export interface Newest {
   readonly eventAt: TimeText | null
   readonly messageAt: TimeText | null
-  /** Event ids. */
+  /** Id of the newest event of each lane. */
   readonly laneEvents: readonly string[]
 }
 
 /**
- * Whether to apply a state read. `stale`: a read with a greater number was applied. `same`: its content equals the last read, and the
- * submission has not changed since.
+ * Whether to apply a state read.
+ * - `new`: apply the read.
+ * - `same`: the content equals the last read, and the submission hasn't changed since.
+ * - `stale`: a read with a greater number was already applied.
  */
 export type Taken = 'new' | 'same' | 'stale'
 
@@ -23,39 +25,47 @@ export interface OnlyRows {
   readonly values: readonly string[]
 }
 
-/** Read access to the mirror of one account. */
+/** Read access to the mirror. */
 export interface MirrorReading {
   /** How tax ids are protected before they are stored. */
   readonly protection: Protection
   readonly listsDocuments: boolean
-  /** The rows of `keys`, and possibly others. @param keys of one submission. */
+  /** @returns the rows with these keys; the result may include other rows. @param keys keys of one submission. */
   load(entity: Entity, keys: readonly Row[]): Promise<readonly Row[]>
-  /** All rows of `entity` in the submission. @param only filter; the result may include other rows. */
+  /**
+   * @returns all rows of `entity` in the submission.
+   * @param only the needed rows; the result may include other rows.
+   */
   loadOfSubmission(entity: Entity, account: string, submissionId: string, only?: OnlyRows): Promise<readonly Row[]>
   newest(account: string, submissionId: string): Promise<Newest>
-  /** Ids of documents that answers named for the submission. */
+  /** Ids of documents that the service named for the submission. */
   documentIds(account: string, submissionId: string): Promise<readonly string[]>
-  /** Submissions that named a document of another submission, now or earlier. */
+  /** Submissions that name or named a document of another submission. */
   sharersOf(account: string, documentKey: string): Promise<readonly string[]>
 }
 
 /**
- * Mirror access for applying observations. Implemented by a writing transaction (`MirrorWriter`) and by a comparison that only records its
- * writes. Both get the same result.
+ * Access to the mirror for applying observations.
+ * `MirrorWriter` writes in a transaction. The comparison in `apply/compare.ts` only records the writes.
+ * Both get the same result.
  */
 export interface MirrorAccess extends MirrorReading {
   insert(entity: Entity, rows: readonly Row[], changes: readonly Change[]): Promise<void>
   update(entity: Entity, columns: readonly string[], rows: readonly Row[], changes: readonly Change[]): Promise<void>
-  /** Creates and locks submissions. @param keys distinct, sorted by key. @returns all rows, and the keys of new submissions. */
+  /**
+   * Creates missing submissions and locks all of `keys`.
+   * @param keys distinct, sorted by key.
+   * @returns all rows, and the keys of new submissions.
+   */
   lockSubmissions(
     keys: readonly Row[],
     trackedAt: TimeText,
     via: (key: Row) => string,
   ): Promise<{ readonly rows: readonly Row[]; readonly added: readonly Row[] }>
-  /** @returns the purged submissions among `keys`, each as `account submission_id`. @param keys distinct. */
+  /** @returns the purged submissions in `keys`, each as `account submission_id`. @param keys distinct keys. */
   purgedAmong(keys: readonly Row[]): Promise<ReadonlySet<string>>
-  /** Adds the reads of new submissions. */
+  /** Schedules the reads of new submissions. */
   addReads(places: readonly SubmissionRef[], now: TimeText, live: boolean): Promise<void>
-  /** Claims the right to apply a state read. */
+  /** Decides whether to apply a state read. Records the number of an applied read. */
   takeApplied(observation: StateObservation): Promise<Taken>
 }

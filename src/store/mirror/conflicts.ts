@@ -9,7 +9,12 @@ import { valuesTable } from '../engine/sql.ts'
 import { syncArrivals, syncConflicts, syncUnreadable } from '../schema/completeness.ts'
 import { specOf } from '../schema/table.ts'
 
-/** How a record arrived. `feed`: a feed showed it first. `full_read`: a full re-read found it. `webhook`: a webhook announced it later. */
+/**
+ * How a record arrived.
+ * - `feed`: a feed showed the record first.
+ * - `full_read`: a full re-read found the record.
+ * - `webhook`: a webhook announced the record after a feed.
+ */
 export interface Arrival {
   readonly account: string
   readonly entity: string
@@ -18,27 +23,30 @@ export interface Arrival {
   readonly way: 'webhook' | 'feed' | 'full_read'
 }
 
-/** A record that conflicts with the stored record. `kept` and `refused` are JSON text. */
+/**
+ * A record whose content conflicts with the stored record.
+ * `kept` is the stored version, and `refused` is the rejected version. Both are JSON text.
+ */
 export interface Conflict {
   readonly account: string
   readonly entity: string
   readonly submission_id: string
   readonly record_id: string
-  /** The differing identity columns. */
+  /** Identity columns that differ. */
   readonly fields: readonly string[]
-  /** Identity columns of the version that was not adopted. The same version again is not a new conflict. */
+  /** Identity columns of the rejected version. If the same version arrives again, it isn't a new conflict. */
   readonly identity: string
   readonly kept: string
   readonly refused: string
   readonly via: Via
 }
 
-/** A feed item that could not be read. */
+/** A feed item that can't be read. */
 export interface Unreadable {
   readonly account: string
   readonly submission_id: string
   readonly read: ReadKind
-  /** JSON text. */
+  /** The item as JSON text. */
   readonly raw: string
 }
 
@@ -46,7 +54,7 @@ const arrivals = specOf(syncArrivals)
 const conflicts = specOf(syncConflicts)
 const unreadable = specOf(syncUnreadable)
 
-/** Stores how records arrived. Stored arrivals stay unchanged. */
+/** Stores how records arrived. An arrival that is already stored doesn't change. */
 export async function noteArrivals(tx: Tx, items: readonly Arrival[], now: TimeText): Promise<void> {
   const distinct = new Map(
     items.map((a) => [`${a.account} ${a.entity} ${a.submission_id} ${a.record_id} ${a.way}`, { ...a, first_at: now }]),
@@ -54,10 +62,10 @@ export async function noteArrivals(tx: Tx, items: readonly Arrival[], now: TimeT
   await tx.insertMany(arrivals, [...distinct.values()], { ignore: true })
 }
 
-/** Limit per record: a record that changes every time would fill the disk. */
+/** Maximum stored conflicts per record. A record that changes every time would otherwise fill the disk. */
 const MOST_CONFLICTS = 100
 
-/** Stores conflicts, each once, up to the limit per record. @returns how many are new. */
+/** Stores each conflict once, up to the limit per record. @returns the number of new conflicts. */
 export async function noteConflicts(tx: Tx, items: readonly Conflict[], now: TimeText): Promise<number> {
   const full = await fullRecords(tx, items)
   const rows = new Map(
@@ -71,7 +79,7 @@ export async function noteConflicts(tx: Tx, items: readonly Conflict[], now: Tim
   return tx.insertMany(conflicts, [...rows.values()], { ignore: true })
 }
 
-/** Records that have reached the limit. */
+/** Records that have reached `MOST_CONFLICTS`. */
 async function fullRecords(tx: Tx, items: readonly Conflict[]): Promise<Set<string>> {
   const keys = items.map(({ account, entity, submission_id, record_id }) => ({ account, entity, submission_id, record_id }))
   const distinct = new Map(keys.map((key) => [recordOf(key), key]))
@@ -90,10 +98,10 @@ function recordOf({ account, entity, submission_id, record_id }: RecordKey): str
   return `${account} ${entity} ${submission_id} ${record_id}`
 }
 
-/** Limit per feed: an item that changes with every read would fill the disk. */
+/** Maximum stored items per feed. An item that changes with every read would otherwise fill the disk. */
 const MOST_UNREADABLE = 1_000
 
-/** Stores unreadable feed items, each once, up to the limit per feed. @returns how many are new. */
+/** Stores each unreadable feed item once, up to the limit per feed. @returns the number of new items. */
 export async function noteUnreadable(tx: Tx, items: readonly Unreadable[], now: TimeText): Promise<number> {
   const full = await fullFeeds(tx, items)
   const rows = new Map(
@@ -110,7 +118,7 @@ export async function noteUnreadable(tx: Tx, items: readonly Unreadable[], now: 
   return tx.insertMany(unreadable, [...rows.values()], { ignore: true })
 }
 
-/** Feeds that have reached the limit. */
+/** Feeds that have reached `MOST_UNREADABLE`. */
 async function fullFeeds(tx: Tx, items: readonly Unreadable[]): Promise<Set<string>> {
   const full = new Set<string>()
   for (const [feed, { account, submission_id, read }] of new Map(items.map((item) => [feedOf(item), item]))) {

@@ -10,12 +10,12 @@ export interface DocumentFilter {
   readonly account?: string | undefined
   readonly submissionId?: string | undefined
   readonly state?: DocumentState | undefined
-  /** Part of the file name, word prefixes of the insured's name, or a submission id prefix. */
+  /** Part of the file name, word beginnings of the insured's name, or the beginning of a submission id. */
   readonly search?: string | undefined
   readonly after?: { readonly key: string; readonly account: string } | undefined
 }
 
-/** Documents in key order. */
+/** Lists documents in order of their keys. */
 export async function listDocuments(
   q: Query,
   { account, submissionId, state, search, after }: DocumentFilter,
@@ -27,7 +27,7 @@ export async function listDocuments(
     wanted.push(sql`submission_id = ${submissionId}`)
   } else if (account !== undefined) wanted.push(sql`${unindexed(q, 'account')} = ${account}`)
   if (state !== undefined) wanted.push(sql`state = ${state}`)
-  // Uses the index of documents without a file.
+  // Lets the database use the index of documents without a stored file.
   if (state !== undefined && state !== 'stored') wanted.push(sql`stored_at is null`)
   const found = search === undefined ? null : await matchingSearch(q, search.trim(), account)
   if (found !== null) wanted.push(found.test)
@@ -37,11 +37,17 @@ export async function listDocuments(
     select * from document_index where ${sql.join(wanted, sql` and `)} order by ${key}, account limit ${sql.lit(limit)}`)
 }
 
-/** Up to this many matching submissions are looked up first. If more match, each document's submission is tested in the order of the list. */
+/**
+ * Maximum matching submissions of an account to look up first.
+ * If more submissions match, the query reads the documents in list order and tests the submission of each.
+ */
 const MOST_SUBMISSIONS = 5_000
 const OF_DOCUMENT = sql`s.account = document_index.account and s.submission_id = document_index.submission_id`
 
-/** SQL condition: the file name contains `text`, or the submission matches `text`. */
+/**
+ * SQL condition: the file name contains `text`, or the submission matches `text`.
+ * @returns `test`: the condition; `isRare`: true if few submissions match.
+ */
 async function matchingSearch(q: Query, text: string, account: string | undefined) {
   const name = sql`lower(coalesce(name, source_label, ''))`
   const isNamed = q.kind === 'sqlite' ? sql`instr(${name}, lower(${text})) > 0` : sql`position(lower(${text}) in ${name}) > 0`
@@ -58,18 +64,18 @@ async function matchingSearch(q: Query, text: string, account: string | undefine
   return { test: sql`(${isNamed} or ${ofSubmissions})`, isRare: true }
 }
 
-/** The document with a key, in each account that has it. */
+/** Finds the document with a key, in each account that has the document. */
 export async function findDocuments(q: Query, key: string, account?: string): Promise<DocumentIndexView[]> {
   const found = q.sql.selectFrom('document_index').selectAll().where('document_key', '=', key).orderBy('account')
   return await (account === undefined ? found : found.where('account', '=', account)).execute()
 }
 
-/** @returns how many documents exceeded the size limit of one file. */
+/** Counts documents that exceeded the size limit of one file. */
 export async function countTooLong(q: Query): Promise<number> {
   return await q.count(sql<{ n: number }>`select count(*) as n from sync_documents where refused_over_bytes is not null`)
 }
 
-/** @returns the distinct file paths of a submission's documents. */
+/** Distinct file paths of a submission's stored documents. */
 export async function storedPathsOf(q: Query, account: string, submissionId: string): Promise<string[]> {
   const rows = await q.all(sql<{ path: string }>`
     select distinct stored_path as path from documents
@@ -77,7 +83,9 @@ export async function storedPathsOf(q: Query, account: string, submissionId: str
   return rows.map(({ path }) => path)
 }
 
-/** @returns a document's name and media type from the service; null if not found, such as after a purge. */
+/**
+ * Name and media type of a document, as the service gave them; null if the document isn't found, such as after a purge.
+ */
 export async function documentMetadata(
   q: Query,
   { account, documentKey }: { readonly account: string; readonly documentKey: string },

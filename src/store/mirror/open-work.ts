@@ -1,24 +1,24 @@
 import { sql } from 'kysely'
 import type { Query } from '../engine/db.ts'
 
-/** Missing fields match all. */
+/** A missing field matches everything. */
 export interface OpenWorkFilter {
   readonly account?: string | undefined
   readonly submissionId?: string | undefined
 }
 
-/** Where a list continues: after the first `skip` items of this submission. */
+/** Position in a list: after the first `skip` items of this submission. */
 export interface OpenWorkPlace {
   readonly account: string
   readonly submissionId: string
   readonly skip: number
 }
 
-/** Submissions read per step, and maximum per page. */
+/** Submissions to read per step, and maximum per page. */
 const STEP = 25
 const MOST_READ = 500
 
-/** Items that the broker must still supply for a submission, from all sources. @template T the columns read. */
+/** Open items of a submission: what the broker must still supply. @template T the columns that are read. */
 export async function openItemsOf<T>(q: Query, { account, submission_id }: Key): Promise<T[]> {
   return await q.all(sql<T>`
     select o.account, o.submission_id, s.insured_name, o.source, o.item_key, o.market_name, o.lane_id, o.label, o.how_to_provide,
@@ -28,7 +28,10 @@ export async function openItemsOf<T>(q: Query, { account, submission_id }: Key):
     order by o.source desc, o.market_name, o.item_key, o.label`)
 }
 
-/** Quotes of a submission that are not gone, lowest first. @template T the columns of `quote_board` that are read. */
+/**
+ * Quotes of a submission that are not gone, lowest total first.
+ * @template T the columns of `quote_board` that are read.
+ */
 export async function quotesOf<T>(q: Query, { account, submission_id }: Key): Promise<T[]> {
   const rows = await q.all(sql<T & Flags>`
     select * from quote_board where account = ${account} and submission_id = ${submission_id}
@@ -36,10 +39,10 @@ export async function quotesOf<T>(q: Query, { account, submission_id }: Key): Pr
   return rows.map((row) => ({ ...row, may_be_superseded: flag(row.may_be_superseded), is_bound_quote: flag(row.is_bound_quote) }))
 }
 
-/** null if unknown, as in the view. */
+/** null if unknown, as in the view `quote_board`. */
 type Flags = Readonly<Record<'may_be_superseded' | 'is_bound_quote', boolean | null>>
 
-/** A computed boolean of a view is 0 or 1 on SQLite. */
+/** SQLite returns a computed boolean of a view as 0 or 1. */
 function flag(value: boolean | number | null): boolean | null {
   return value === null ? null : Boolean(value)
 }
@@ -47,7 +50,8 @@ function flag(value: boolean | number | null): boolean | null {
 type Key = { readonly account: string; readonly submission_id: string }
 
 /**
- * A page of items, by submission in key order, so that the full list is never sorted. @param itemsOf `openItemsOf` or `quotesOf`.
+ * Reads a page of open items or quotes, submission by submission in key order. The full list is never sorted.
+ * @param itemsOf `openItemsOf` or `quotesOf`.
  * @returns `next` is null at the end. Before the end, a page may have fewer than `limit` items, or none.
  */
 export async function listOpenWork<T>(
@@ -72,7 +76,7 @@ export async function listOpenWork<T>(
     }
     const last = keys.at(-1)
     if (last === undefined || keys.length < STEP) return { items, next: null }
-    // Continues after `last`.
+    // The next step begins after `last`, because it skips all items of `last`.
     from = { account: last.account, submissionId: last.submission_id, skip: Number.MAX_SAFE_INTEGER }
   }
   return { items, next: from }

@@ -6,10 +6,10 @@ import { extraReads } from '../schema/reads.ts'
 import { reconcileFindings } from '../schema/reconcile.ts'
 import { specOf } from '../schema/table.ts'
 
-/** Tables whose rows can be read by key: service data, its dependent tables, the change log, and findings. */
+/** Tables whose rows can be read by key: service data, extra reads, the change log, and findings. */
 export const publicTables: readonly TableSpec[] = [...entities, specOf(extraReads), specOf(changes), specOf(reconcileFindings)]
 
-/** A row with all columns. @param key values of the key columns, in order. */
+/** Finds a row with all columns; null if missing. @param key values of the key columns, in order. */
 export async function findRow(q: Query, spec: TableSpec, key: readonly string[]): Promise<Row | null> {
   const where: Row = {}
   for (const [position, column] of spec.key.entries()) {

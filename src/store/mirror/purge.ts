@@ -15,25 +15,26 @@ export interface Purged {
   readonly submissionId: string
 }
 
-/** Rows deleted per transaction: few enough that a running `serve` doesn't wait. */
+/** Rows to delete or empty per transaction. With few rows, a running `serve` doesn't have to wait. */
 const STEP = 100
-/** Rejected deliveries read per step, up to 1 MiB each. */
+/** Rejected deliveries to read per step. Each may have 1 MiB. */
 const REJECTED_STEP = 10
-/** Rows of the change log or the inbox read per step. */
+/** Change-log rows to read per step. */
 const LOOKED = 2_000
 
-/** Internal tables with submission rows that don't outlive a purge. */
+/** Internal tables whose rows of the submission are deleted when a purge begins. */
 const OWN = [
   ...['sync_reads', 'sync_arrivals', 'sync_conflicts', 'sync_unreadable', 'sync_reconciled', 'reconcile_findings', 'sync_shared_documents'],
   ...['sync_path_reads', 'extra_reads', 'sync_search_words', 'sync_record_counts', 'sync_push_verifications', 'sync_restatements'],
 ]
 
-/** Tables of service data that have rows of submissions, children first. */
+/** Tables of service data with rows of submissions. Child tables come first. */
 const ofSubmissions: readonly Entity[] = entities.filter((entity) => entity.table !== submissions.table).toReversed()
 
 /**
- * Begins a purge: the submission is no longer tracked or mirrored.
- * @param ifBegun only continues an unfinished purge, because the submission may be tracked again. @returns whether the purge is running.
+ * Begins a purge. From now on, the submission isn't tracked or mirrored.
+ * @param ifBegun true: only continues an unfinished purge, because the submission may have been tracked again since.
+ * @returns false if there was no unfinished purge to continue.
  */
 export function beginPurge(db: Db, of: Purged, ifBegun = false): Promise<boolean> {
   return db.write('purge', async (tx) => {
@@ -55,7 +56,7 @@ async function isBegun(tx: Tx, of: Purged): Promise<boolean> {
   return (await tx.one(sql`select 1 from sync_purged where ${isOf(of)} and finished_at is null`)) !== null
 }
 
-/** Removes the next rows of a submission's tables, and logs each removal. @returns how many; 0 at the end. */
+/** Deletes the next rows of a submission, and logs each deletion. @returns the number of deleted rows; 0 at the end. */
 export function purgeRows(db: Db, of: Purged): Promise<number> {
   return db.write('purge', async (tx) => {
     for (const entity of ofSubmissions) {
@@ -82,7 +83,10 @@ async function deleteRow(tx: Tx, entity: Entity, { account }: Purged, row: Row):
   await tx.run(sql`delete from ${sql.table(entity.table)} where account = ${account} and ${sql.join(own, sql` and `)}`)
 }
 
-/** Empties `before` and `after` of earlier changes. @returns where to continue; null at the end. */
+/**
+ * Empties `before` and `after` of purged submissions in the change log.
+ * @returns the number to continue after; null at the end.
+ */
 export async function purgeChanges(db: Db, all: readonly Purged[], after: number): Promise<number | null> {
   const rows = await db.read.all(sql<Columns<'changes', 'seq' | 'account' | 'submission_id' | 'operation'>>`
     select seq, account, submission_id, operation from changes where seq > ${after} order by seq limit ${LOOKED}`)
@@ -96,8 +100,8 @@ export async function purgeChanges(db: Db, all: readonly Purged[], after: number
 }
 
 /**
- * Empties bodies and descriptions of deliveries that belong to or name one of the submissions. @returns the number to continue after; null
- * at the end.
+ * Empties body, headers, and description of processed deliveries that belong to or name a purged submission.
+ * @returns the number to continue after; null at the end.
  */
 export async function purgeBodies(db: Db, all: readonly Purged[], after: number): Promise<number | null> {
   const rows = await deliveriesAfter(db.read, after)
@@ -123,7 +127,10 @@ function namesSubmission(body: Buffer | null, { submissionId }: Purged): boolean
   return body?.toString('latin1').toLowerCase().includes(submissionId) ?? false
 }
 
-/** Empties the bodies of rejected deliveries that name one of the submissions. @returns where to continue; null at the end. */
+/**
+ * Empties bodies of rejected deliveries that name a purged submission.
+ * @returns the number to continue after; null at the end.
+ */
 export async function purgeRejected(db: Db, all: readonly Purged[], after: number): Promise<number | null> {
   const rows = await db.read.all(sql<Columns<'sync_rejected', 'rejected_id' | 'body'>>`
     select rejected_id, body from sync_rejected where rejected_id > ${after} and body is not null order by rejected_id
@@ -141,7 +148,7 @@ export async function endPurge(db: Db, of: Purged): Promise<void> {
   })
 }
 
-/** The submissions of an account with an unfinished purge. */
+/** Submissions of an account whose purge isn't finished. */
 export async function interruptedPurges(q: Query, account: string): Promise<string[]> {
   const begun = q.sql.selectFrom('sync_purged').select('submission_id').where('account', '=', account).where('finished_at', 'is', null)
   return (await begun.orderBy('submission_id').execute()).map((row) => row.submission_id)

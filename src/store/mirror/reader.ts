@@ -10,12 +10,12 @@ import { documentIdsOf, documentIdsOfAll } from '../reads/known-ids.ts'
 import type { MirrorReading, Newest } from './access.ts'
 import { sharersOf } from './shared-documents.ts'
 
-/** The rows of one submission, by table. */
+/** Rows of one submission, by table name. */
 type Whole = ReadonlyMap<string, readonly Row[]>
 
 /**
- * Reads the mirror for comparison. Preloads small submissions in batches; reads rows of large submissions on demand. Preloaded rows are not
- * refreshed.
+ * Reads the mirror of an account for comparison with the service.
+ * Preloads small submissions in batches. Reads rows of large submissions on demand. Doesn't refresh preloaded rows.
  */
 export class MirrorReader implements MirrorReading {
   readonly #q: Query
@@ -36,7 +36,7 @@ export class MirrorReader implements MirrorReading {
     return this.#q.listsDocuments
   }
 
-  /** Reads complete submissions, except those with more than `limitEach` rows in one table. */
+  /** Reads all rows of these submissions. Leaves out submissions with more than `limitEach` rows in one table. */
   async preload(submissionIds: readonly string[], limitEach: number): Promise<void> {
     const found = new Map(submissionIds.map((id) => [id, new Map<string, Row[]>()]))
     const large = new Set<string>()
@@ -55,13 +55,13 @@ export class MirrorReader implements MirrorReading {
     }
   }
 
-  /** The rows of `entity` of a preloaded submission; otherwise null. */
+  /** @returns the rows of `entity` in a preloaded submission; null if the submission isn't preloaded. */
   preloaded(entity: Entity, submissionId: string): readonly Row[] | null {
     const whole = this.#whole.get(submissionId)
     return whole === undefined ? null : (whole.get(entity.table) ?? [])
   }
 
-  /** The rows of `keys`, and possibly others. @param keys of one submission. */
+  /** @returns the rows with these keys; the result may include other rows. @param keys keys of one submission. */
   async load(entity: Entity, keys: readonly Row[]): Promise<readonly Row[]> {
     const whole = this.preloaded(entity, String(keys[0]?.['submission_id']))
     return whole ?? (await this.#q.selectMany(entity, keys))
@@ -72,7 +72,7 @@ export class MirrorReader implements MirrorReading {
     return whole ?? (await this.#q.selectWhere(entity, { account, submission_id: submissionId }))
   }
 
-  /** @returns ids of documents named for a submission. */
+  /** Ids of documents that the service named for a submission. */
   async documentIds(account: string, submissionId: string): Promise<readonly string[]> {
     return this.#documentIds.get(submissionId) ?? (await documentIdsOf(this.#q, account, submissionId))
   }
@@ -81,7 +81,7 @@ export class MirrorReader implements MirrorReading {
     return sharersOf(this.#q, account, documentKey)
   }
 
-  /** `documentIds` of a preloaded submission. */
+  /** Document ids of a preloaded submission; empty if the submission isn't preloaded. */
   preloadedDocumentIds(submissionId: string): readonly string[] {
     return this.#documentIds.get(submissionId) ?? []
   }
@@ -94,7 +94,11 @@ export class MirrorReader implements MirrorReading {
   }
 }
 
-/** `Newest` of a submission. @param events all events. */
+/**
+ * Computes `Newest` of a submission from rows.
+ * @param events all events of the submission.
+ * @param messages all messages of the submission.
+ */
 export function newestAmong(events: readonly MarketEventRow[], messages: readonly ThreadMessageRow[]): Newest {
   const present = events.filter(isPresent)
   const lanes = new Map<string, MarketEventRow>()
@@ -124,7 +128,7 @@ function latest(rows: readonly { readonly occurred_at: string | null }[]): strin
   return latest
 }
 
-/** `Newest` of a submission, from the tables. */
+/** Reads `Newest` of a submission from the tables. */
 export async function newestOf(q: Query, account: string, submissionId: string): Promise<Newest> {
   const isShown = sql`account = ${account} and submission_id = ${submissionId} and gone_at is null`
   const newest = (table: 'market_events' | 'thread_messages') =>

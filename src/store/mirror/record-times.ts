@@ -9,21 +9,24 @@ import { relationOf, specOf } from '../schema/table.ts'
 const events = specOf(relationOf(marketEvents), 'account', 'submission_id', 'event_id', 'type', 'occurred_at')
 const messages = specOf(relationOf(threadMessages), 'account', 'submission_id', 'message_id', 'occurred_at')
 
-/** A row of the mirror, named as in the change log. */
+/** Names a row of the mirror as the change log does. */
 export interface RecordName {
   readonly account: string
   readonly entity: string
-  /** Key without `account`, as JSON array text. */
+  /** The key without `account`, as JSON array text. */
   readonly entity_id: string
 }
 
-/** When an event or message happened, and the type of an event. */
+/** Time of an event or message; type of an event. */
 export interface RecordTime {
   readonly occurredAt: TimeText
   readonly type: string | null
 }
 
-/** Times of events and messages; attachments have their message's time. @returns times by `recordText`; missing records are left out. */
+/**
+ * Times of events, messages, and attachments. An attachment has the time of its message.
+ * @returns times by `recordText`; missing records are left out.
+ */
 export async function recordTimes(q: Query, records: readonly RecordName[]): Promise<ReadonlyMap<string, RecordTime>> {
   const times = new Map<string, RecordTime>()
   for (const spec of [events, messages]) {
@@ -44,12 +47,12 @@ export async function recordTimes(q: Query, records: readonly RecordName[]): Pro
   return times
 }
 
-/** @returns the record as a map key. */
+/** @returns a text for the record, to use as a map key. */
 export function recordText(record: RecordName): string {
   return JSON.stringify([record.account, record.entity, record.entity_id])
 }
 
-/** Key in `spec` of the record, or of an attachment's message; null if in another table. */
+/** Key of a record in table `spec`. For an attachment: key of its message. null if the record is in another table. */
 function keyIn(spec: TableSpec, record: RecordName): Row | null {
   const owner = record.entity === 'thread_attachments' ? 'thread_messages' : record.entity
   if (owner !== spec.table) return null

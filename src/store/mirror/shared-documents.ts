@@ -18,7 +18,7 @@ export async function noteSharedDocuments(tx: Tx, shared: readonly SharedDocumen
     select account, document_key, submission_id from ${given} where 1 = 1 on conflict do nothing`)
 }
 
-/** @returns submissions that named the document, now or earlier. */
+/** Submissions that name or named a document of another submission. */
 export async function sharersOf(q: Query, account: string, documentKey: string): Promise<string[]> {
   const shared = q.sql.selectFrom('sync_shared_documents').select('submission_id').where('account', '=', account)
   return (await shared.where('document_key', '=', documentKey).execute()).map(({ submission_id }) => submission_id)

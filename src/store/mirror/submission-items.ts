@@ -42,11 +42,11 @@ interface Queued extends Key {
 
 type Read = Key & Columns<'sync_reads', 'last_read_at'>
 
-/** List items of submissions, in the order of the keys. Missing submissions are left out. */
+/** Reads submissions as list items, in the order of `keys`. Leaves out missing submissions. */
 export async function submissionItems(q: Query, keys: readonly Key[]) {
   if (keys.length === 0) return []
   const rowsOf = <T>(columns: RawBuilder<unknown>, from: RawBuilder<unknown>, how?: How) => rowsOfEach<T>(q, keys, columns, from, how)
-  // Otherwise SQLite would scan the account's whole outbox.
+  // Without this index, SQLite would scan the account's whole outbox.
   const byIndex = q.kind === 'sqlite' ? sql`indexed by sync_outbox_submission` : sql``
   const [overviews, lanes, quotes, offers, openItems, reads, queued, sent] = await Promise.all([
     rowsOf<Overview>(OVERVIEW, sql`submission_overview x where true`),
@@ -98,7 +98,10 @@ export async function submissionItems(q: Query, keys: readonly Key[]) {
   })
 }
 
-/** Change counts by push state over all destinations; null if none was queued or retention removed the sent changes. */
+/**
+ * Counts a submission's changes by push state, over all destinations.
+ * null if no changes were queued, or if retention removed the delivered changes.
+ */
 function pushedOf(queued: Queued | undefined, isSent: boolean) {
   if (queued === undefined && !isSent) return null
   const { waiting = 0, unmapped = 0, held = 0, dead = 0 } = queued ?? {}
@@ -143,7 +146,7 @@ interface How {
   readonly group?: RawBuilder<unknown>
 }
 
-/** The rows of each submission, found by key. @param from a table or view as `x`, with a condition. */
+/** Reads the rows of each submission by its key. @param from a table or view with the alias `x`, and a condition. */
 async function rowsOfEach<T>(
   q: Query,
   keys: readonly Key[],
@@ -153,13 +156,13 @@ async function rowsOfEach<T>(
 ): Promise<T[]> {
   const pairs = keys.map(({ account, submission_id }) => ({ account, submission_id }))
   const given = valuesTable(q, { account: 'text', submission_id: 'text' }, pairs)
-  // Sorts only on request. To sort by key, SQLite would scan the reads of every submission.
+  // Sorts only on request. For an order by key, SQLite would scan the reads of every submission.
   const ordered = order === undefined ? sql`` : sql` order by ${order}`
   const grouping = group === undefined ? sql`` : sql` group by ${group}`
   const statement =
     q.kind === 'sqlite'
       ? sql<T>`select ${columns} from ${from} and (x.account, x.submission_id) in (select given.account, given.submission_id from ${given})${grouping}${ordered}`
-      : // Without an offset Postgres might read whole tables and hash them.
+      : // Without `offset 0`, Postgres might read whole tables and hash them.
         sql<T>`select found.* from ${given} cross join lateral (select ${columns} from ${from}
           and x.account = given.account and x.submission_id = given.submission_id${grouping} offset 0) as found${ordered}`
   return await q.all(statement)

@@ -6,24 +6,25 @@ import { countCapped, distinctIn } from '../engine/sql.ts'
 import { computedKeys, orderKeys } from '../schema/list-keys.ts'
 import { type Condition, conditionsOf, rarestOf, type SubmissionFilter } from './submission-search.ts'
 
-/** Sort orders; `-` means descending. The second group is computed; see `MOST_SORTED`. */
+/** Sort orders; `-` means descending. Orders of the second line have no index (see `MOST_SORTED`). */
 export const submissionOrders = [
   ...(['-moved', 'moved', 'name', '-name', 'effective_date', '-effective_date'] as const),
   ...(['stage', '-stage', 'lowest_quote', '-lowest_quote', 'outstanding', '-outstanding'] as const),
 ] as const
 export type SubmissionOrder = (typeof submissionOrders)[number]
 
-/** The position of a submission in a list. */
+/** Position of a submission in a list. */
 export interface SubmissionPlace {
   readonly account: string
   readonly submission_id: string
-  /** Value of the sort key. */
+  /** Value of the sort key, as text. */
   readonly key: string
 }
 
 /**
- * Up to this many matches of a condition are read by index and sorted. Beyond that, submissions are read in list order and tested. Computed
- * orders have no index and are rejected.
+ * Maximum submissions to sort.
+ * If at most this many submissions match a condition, they are found by index and sorted.
+ * If more match, submissions are read in list order and tested. Computed orders have no index and are rejected then.
  */
 const MOST_SORTED = 5_000
 
@@ -31,7 +32,7 @@ export interface ListOptions {
   readonly order: SubmissionOrder
   readonly after?: SubmissionPlace | undefined
   readonly limit: number
-  /** Overrides `MOST_SORTED`. */
+  /** Replaces `MOST_SORTED`. */
   readonly mostSorted?: number
 }
 
@@ -40,7 +41,7 @@ interface Page {
   readonly mostSorted: number
   readonly q: Query
   readonly key: RawBuilder<unknown>
-  /** Casts the text of a key to its type. */
+  /** SQL that casts the text of a key to the type of the sort key. */
   readonly type: RawBuilder<unknown>
   readonly isDescending: boolean
   readonly conditions: readonly Condition[]
@@ -49,8 +50,10 @@ interface Page {
 }
 
 /**
- * Positions of a page of submissions. A submission that moves during paging may appear twice or not at all. @param accounts all accounts of
- * the list.
+ * Reads a page of submissions.
+ * A submission that moves between two page reads may appear twice or not at all.
+ * @param accounts all accounts of the list.
+ * @returns the positions of the submissions in the list.
  */
 export async function listSubmissions(
   q: Query,
@@ -85,7 +88,7 @@ const POSTGRES_TYPES: Readonly<Record<string, string>> = {
 }
 const SQLITE_TYPES: Readonly<Record<string, string>> = { stage: ' + 0', lowest_quote: ' + 0', outstanding: ' + 0' }
 
-/** Sort keys. Submissions without a quote come last in both directions. */
+/** SQL of the sort keys. Submissions without a quote come last in both directions. */
 function keysOf(q: Query, isDescending: boolean) {
   return { ...orderKeys(q), ...computedKeys(isDescending ? -1 : Number.MAX_SAFE_INTEGER) }
 }
@@ -94,7 +97,7 @@ function isComputed(order: SubmissionOrder): boolean {
   return /stage|lowest_quote|outstanding/.test(order)
 }
 
-/** The statements that together return an account's part of the page. */
+/** SQL statements that together return an account's part of the page. */
 async function partsOf(page: Page, account: string): Promise<RawBuilder<unknown>[]> {
   const { after, isDescending } = page
   const few = await fewOf(page, account)
@@ -102,7 +105,7 @@ async function partsOf(page: Page, account: string): Promise<RawBuilder<unknown>
   const part = (...place: RawBuilder<unknown>[]) => statement(page, account, few, place)
   if (after === undefined) return [part()]
   const key = sql`${after.key}${page.type}`
-  // Two index ranges: later rows of this key, and all later keys.
+  // Two index ranges: later rows with the same key, and all rows with later keys.
   const further = part(sql`${page.key} ${behind} ${key}`)
   const isBehind = isDescending ? account < after.account : account > after.account
   if (account !== after.account && !isBehind) return [further]
@@ -110,7 +113,10 @@ async function partsOf(page: Page, account: string): Promise<RawBuilder<unknown>
   return [part(sql`${page.key} = ${key}`, ...same), further]
 }
 
-/** @param few the submissions to examine; null: all of the account, in list order. */
+/**
+ * SQL statement for one part of the page.
+ * @param few SQL of the submissions to examine; null: all submissions of the account, in list order.
+ */
 function statement(
   page: Page,
   account: string,
@@ -128,8 +134,8 @@ function statement(
 }
 
 /**
- * Table `found`: the rows of the few submissions that pass the tests. Without this form, SQLite might read all submissions first, and
- * Postgres might scan a sorted list.
+ * SQL of table `found`: rows of the submissions in `few` that pass the tests.
+ * With another form, SQLite might read all submissions first, and Postgres might scan a sorted list.
  */
 function fewWith(q: Query, few: RawBuilder<unknown>, columns: RawBuilder<unknown>, tests: RawBuilder<unknown>): RawBuilder<unknown> {
   const rows = sql`submissions s where s.submission_id = few.submission_id and ${tests}`
@@ -139,8 +145,9 @@ function fewWith(q: Query, few: RawBuilder<unknown>, columns: RawBuilder<unknown
 }
 
 /**
- * Table `few`: submissions that meet the rarest condition; null if too many to sort or no condition. @throws UsageError if too many for a
- * computed order.
+ * SQL of table `few`: submissions that match the rarest condition.
+ * null if there is no condition, or if too many submissions match to sort them.
+ * @throws UsageError if too many match for a computed order.
  */
 async function fewOf({ q, order, conditions, mostSorted }: Page, account: string): Promise<RawBuilder<unknown> | null> {
   const all = isComputed(order) ? [sql`select submission_id from submissions where account = ${account}`] : []
@@ -153,7 +160,11 @@ async function fewOf({ q, order, conditions, mostSorted }: Page, account: string
   return rarest && sql`(select distinct submission_id from (${rarest}) as met) as few`
 }
 
-/** Counts submissions of a stage, up to `most`. @returns the count; `is_complete` is false if there are more. @param accounts all accounts to count. */
+/**
+ * Counts submissions of a stage, up to `most`.
+ * @param accounts all accounts to count.
+ * @returns the count; `is_complete` is false if there are more submissions.
+ */
 export async function countSubmissions(
   q: Query,
   accounts: readonly string[],
@@ -171,7 +182,7 @@ export async function accountsWithSubmissions(q: Query): Promise<string[]> {
   return rows.map(({ account }) => account)
 }
 
-/** Whether a position is valid for this order. On SQLite, times and dates are plain text. */
+/** Whether a position is valid for this order. On SQLite, times and dates are plain text, so every text is valid. */
 export function isPlaceIn({ kind }: Query, order: SubmissionOrder, { key }: SubmissionPlace): boolean {
   if (isComputed(order)) return /^-?\d{1,16}$/.test(key)
   if (kind === 'sqlite' || order.endsWith('name')) return true

@@ -6,34 +6,37 @@ import { countCapped } from '../engine/sql.ts'
 import { LAST, marketKey } from '../schema/list-keys.ts'
 import type { Columns } from '../schema/tables.ts'
 
-/** Which submissions to list; missing fields match all. */
+/** Filters for submissions. A missing field matches all submissions. */
 export interface SubmissionFilter {
-  /** Word prefixes of the insured's name, the prefix of an id or of a market's name, or a lane status. */
+  /** Word beginnings of the insured's name, the beginning of an id or of a market's name, or a lane status. */
   readonly search?: string | undefined
-  /** Word prefixes of the insured's name, or an id prefix. */
+  /** Word beginnings of the insured's name, or the beginning of an id. */
   readonly named?: string | undefined
-  /** Prefix of a market's name. */
+  /** Beginning of a market's name. */
   readonly market?: string | undefined
-  /** The status of a lane. */
+  /** Status of a lane. */
   readonly status?: string | undefined
-  /** As in `submissions.stage`. */
+  /** Stage, as in `submissions.stage`. */
   readonly stage?: string | undefined
 }
 
-/** A condition in two forms: `among` reads a few matching submissions by index; `test` checks submissions in list order. */
+/**
+ * A condition in two forms. `among` finds few matching submissions by index. `test` checks each submission of a list.
+ */
 export interface Condition {
   /**
-   * Index queries for an account. Each alone returns every matching submission at least once, and possibly others. Use the query with the
+   * SQL queries that find an account's submissions by index.
+   * Each query alone returns every matching submission at least once, and possibly others. Use the query with the
    * fewest rows.
    */
   readonly among: (account: string) => readonly RawBuilder<unknown>[]
-  /** SQL test for row `s` of `submissions`. */
+  /** SQL condition on row `s` of `submissions`. */
   readonly test: RawBuilder<unknown>
 }
 
 type Kind = Pick<Query, 'kind'>
 
-/** The conditions of a filter; a submission must meet all. */
+/** Conditions of a filter. A submission must meet all conditions. */
 export function conditionsOf(q: Kind, { search, named, market, status, stage }: SubmissionFilter): Condition[] {
   return [
     ...(market === undefined ? [] : [byMarket(q, loweredAscii(market))]),
@@ -44,7 +47,9 @@ export function conditionsOf(q: Kind, { search, named, market, status, stage }: 
   ]
 }
 
-/** @returns the query with the fewest rows; null if each has more than `most`, or none is given. */
+/**
+ * @returns the query with the fewest rows; null if each query has more than `most` rows, or if there are no queries.
+ */
 export async function rarestOf(q: Query, ways: readonly RawBuilder<unknown>[], most: number): Promise<RawBuilder<unknown> | null> {
   const counts = await Promise.all(ways.map((way) => countCapped(q, sql`(${way}) as way`, most + 1)))
   const fewest = Math.min(...counts)
@@ -59,7 +64,7 @@ function byStatus(q: Kind, status: string): Condition {
   return byLane(q, sql.ref('status'), (key) => sql`${key} = ${status}`)
 }
 
-/** A submission with a matching lane that is not gone. */
+/** Matches submissions with a lane that meets a condition and isn't gone. */
 function byLane(q: Kind, key: RawBuilder<unknown>, is: (key: RawBuilder<unknown>) => RawBuilder<unknown>): Condition {
   const ofIt = sql`account = s.account and submission_id = s.submission_id`
   return {
@@ -73,7 +78,7 @@ function any(rows: RawBuilder<unknown>): RawBuilder<unknown> {
   return sql`((${rows} limit 1) is not null)`
 }
 
-/** Keeps the database from using the value's index. Many lanes may share a value, so lanes are found by submission. */
+/** Prevents the use of the column's index. Many lanes may have the same value, so lanes are found by submission. */
 function plain(q: Kind, key: RawBuilder<unknown>, none: '' | 0): RawBuilder<unknown> {
   if (q.kind === 'sqlite') return sql`+${key}`
   return none === '' ? sql`(${key} || '')` : sql`(${key} + 0)`
@@ -91,20 +96,20 @@ function bySearch(q: Kind, text: string): Condition {
   return byName(text, [byMarket(q, lowered), byStatus(q, lowered.replaceAll(' ', '_'))])
 }
 
-/** Matches insured's name or id. @param others alternatives. */
+/** Matches the insured's name or the submission id. @param others alternative conditions. */
 function byName(text: string, others: readonly Condition[]): Condition {
   const lowered = loweredAscii(text)
   const isId = /^[0-9a-f][0-9a-f-]{0,35}$/.test(lowered)
   const words = searchWords(text)
   const named = words.length === 0 ? [] : [byWords(words)]
-  // A text with neither words nor characters of an id matches nothing.
+  // If the text has no words and can't be an id, no submission matches.
   const conditions = [...others, ...(isId ? [byId(lowered)] : words.length === 0 ? [NONE] : [])]
   const tests = [...conditions, ...named].map(({ test }) => test)
   const union = (parts: readonly RawBuilder<unknown>[]) => sql`${sql.join(parts, sql` union all `)}`
   return {
     among: (account) => {
       const rest = conditions.flatMap(({ among }) => among(account))
-      // Uses one word's index and tests the other words.
+      // Each query uses the index for one word. `test` checks the other words.
       const ways = named.flatMap(({ among }) => among(account)).map((way) => union([way, ...rest]))
       return ways.length > 0 ? ways : [union(rest)]
     },
@@ -112,7 +117,7 @@ function byName(text: string, others: readonly Condition[]): Condition {
   }
 }
 
-/** Matches an id prefix. In any collation, the rest of a uuid sorts before g. */
+/** Matches the beginning of an id. In every collation, the rest of a UUID sorts before `g`. */
 function byId(start: string): Condition {
   const is = sql`submission_id >= ${start} and submission_id < ${`${start}g`}`
   return {
@@ -123,7 +128,7 @@ function byId(start: string): Condition {
 
 const NONE: Condition = { among: () => [sql`select submission_id from submissions where 1 = 0`], test: sql`(1 = 0)` }
 
-/** Every given word must be the prefix of a word in the name. */
+/** Each given word must be the beginning of a word in the name. */
 function byWords(words: readonly string[]): Condition {
   const has = (word: string) =>
     any(sql`select 1 from sync_search_words w
@@ -137,7 +142,7 @@ function byWords(words: readonly string[]): Condition {
   }
 }
 
-/** Compares bytes, like the indexes. */
+/** SQL condition: `text` begins with `start`. Compares bytes, like the indexes. */
 function beginsWith(text: RawBuilder<unknown>, start: string): RawBuilder<unknown> {
   return sql`${text} >= ${start} and ${text} < ${start + LAST}`
 }
@@ -146,17 +151,17 @@ function loweredAscii(text: string): string {
   return text.replace(/[A-Z]/g, (letter) => letter.toLowerCase())
 }
 
-/** Which submissions without a client to list; missing fields match all. */
+/** Filters for submissions without an AMS client. A missing field matches all submissions. */
 export interface UnmappedFilter {
   readonly destination: string
   readonly account?: string | undefined
-  /** Like `SubmissionFilter.search`. */
+  /** See `SubmissionFilter.search`. */
   readonly search?: string | undefined
-  /** Only submissions after this one. */
+  /** Only submissions after this submission. */
   readonly after?: { readonly account: string; readonly submissionId: string } | undefined
 }
 
-/** Submissions whose changes wait until an operator maps their AMS client, ordered by account and id. */
+/** Lists submissions whose changes wait for a mapping to an AMS client, ordered by account and id. */
 export async function listUnmapped(q: Query, { destination, account, search, after }: UnmappedFilter, limit: number) {
   const conditions = [sql`l.destination = ${destination}`, sql`l.blocked = 'unmapped'`]
   if (account !== undefined) conditions.push(sql`l.account = ${account}`)

@@ -7,10 +7,10 @@ import { valuesTable } from '../engine/sql.ts'
 import { relationOf, specOf } from '../schema/table.ts'
 import type { Columns } from '../schema/tables.ts'
 
-/** Only key columns, because rows are long. */
+/** Only the key columns, because rows are long. */
 const keysOnly = specOf(relationOf(submissions), 'account', 'submission_id')
 
-/** @returns the tracked submissions among `keys`, each as `account submission_id`. */
+/** @returns the tracked submissions in `keys`, each as `account submission_id`. */
 export async function knownSubmissions(
   q: Query,
   keys: readonly { account: string; submission_id: string }[],
@@ -20,20 +20,20 @@ export async function knownSubmissions(
   return new Set(rows.map((row) => `${row['account']} ${row['submission_id']}`))
 }
 
-/** Whether a submission was marked unreachable before a time, after a confirmed "not found". */
+/** Whether a submission became unreachable before a time: the service confirmed "not found". */
 export async function wasUnreachable(q: Query, account: string, submissionId: string, before: TimeText): Promise<boolean> {
   const [row] = (await q.selectMany(submissions, [{ account, submission_id: submissionId }])) as SubmissionRow[]
   return row !== undefined && row.unreachable_since !== null && row.unreachable_since < before
 }
 
-/** @returns the given submissions that were marked unreachable at or after `since`. */
+/** @returns the submissions that became unreachable at or after `since`. */
 export async function unreachableSince(q: Query, account: string, submissionIds: readonly string[], since: TimeText): Promise<string[]> {
   const keys = [...new Set(submissionIds)].map((submission_id) => ({ account, submission_id }))
   const rows = (await q.selectMany(submissions, keys)) as SubmissionRow[]
   return rows.filter((row) => row.unreachable_since !== null && row.unreachable_since >= since).map((row) => row.submission_id)
 }
 
-/** @returns an account's reachable submission with the latest activity; null if none. */
+/** @returns the account's reachable submission with the latest activity; null if there is none. */
 export async function newestSubmission(q: Query, account: string): Promise<string | null> {
   const shown = q.sql
     .selectFrom('submissions')
@@ -45,7 +45,7 @@ export async function newestSubmission(q: Query, account: string): Promise<strin
   return row?.submission_id ?? null
 }
 
-/** @returns an id of this kind with a known submission and without a read error. */
+/** @returns an id of this kind that has a known submission and no read error; null if there is none. */
 export async function someKnownId(q: Query, account: string, kind: KnownKind): Promise<KnownId | null> {
   const row = await q.one(sql<Columns<'known_ids', 'id' | 'submission_id'>>`
     select id, submission_id from known_ids where account = ${account} and kind = ${kind} and error is null and submission_id is not null

@@ -6,19 +6,19 @@ import type { ArrivalsView } from '../schema/completeness.ts'
 import { itsStream, ofPush } from '../schema/push-states.ts'
 import type { Columns } from '../schema/tables.ts'
 
-/** Entry kinds, in their sort order at the same time. */
+/** Entry kinds. Entries with the same time have this order. */
 export const timelineKinds = ['push', 'change', 'message', 'event'] as const
 export type TimelineKind = (typeof timelineKinds)[number]
 
-/** The position of an entry in a timeline. */
+/** Position of an entry in a timeline. */
 export interface TimelinePlace {
   readonly at: TimeText
   readonly kind: TimelineKind
-  /** Record id; a change's `seq` or a push's `outbox_id`, as text. */
+  /** Record id, `seq` of a change, or `outbox_id` of a push, as text. */
   readonly id: string
 }
 
-/** An event or a message. */
+/** Timeline entry for an event or a message. */
 export interface TimelineRecord extends TimelinePlace {
   readonly what: string
   readonly summary: string | null
@@ -30,15 +30,15 @@ export interface TimelineRecord extends TimelinePlace {
   readonly gone_at: TimeText | null
 }
 
-/** A logged state change. */
+/** Timeline entry for a logged change of the state. */
 export type TimelineChange = TimelinePlace & Columns<'changes', 'entity' | 'entity_id' | 'operation' | 'cause' | 'before' | 'after'>
 
-/** The push of a change to a destination. */
+/** Timeline entry for the push of a change to a destination. */
 export interface TimelinePush
   extends TimelinePlace,
     Columns<'push_status', 'destination' | 'state' | 'seq' | 'entity' | 'entity_id' | 'operation' | 'attempts' | 'queued_at' | 'tried_at'>,
     Columns<'push_status', 'delivered_at' | 'status' | 'error'> {
-  /** 1: an operator requested a resend. */
+  /** 1 if an operator requested a resend; otherwise 0. */
   readonly is_resent: number
 }
 
@@ -48,18 +48,18 @@ interface Asked {
   readonly key: Key
   readonly after: TimelinePlace | undefined
   readonly limit: number
-  /** The last change. */
+  /** Last change number to include. */
   readonly until?: number | undefined
-  /** Oldest first; default: newest first. */
+  /** true: oldest first. Default: newest first. */
   readonly isAscending?: boolean | undefined
 }
 
 const way = ({ isAscending }: Asked) => sql.raw(isAscending ? 'asc' : 'desc')
 
-/** Tables whose rows are timeline entries. */
+/** Tables whose records are timeline entries. The timeline leaves out changes of these tables. */
 const RECORDS = ['market_events', 'thread_messages', 'thread_attachments']
 
-/** Events after a position, in the order of the timeline. */
+/** Events after a position, in timeline order. */
 export async function eventsBefore(q: Query, asked: Asked): Promise<TimelineRecord[]> {
   const rows = await q.all(sql<TimelineRecord>`
     select occurred_at as at, event_id as id, type as what, coalesce(status_label, status) as summary, detail as text, market_name as party,
@@ -69,7 +69,7 @@ export async function eventsBefore(q: Query, asked: Asked): Promise<TimelineReco
   return rows.map((row) => ({ ...row, kind: 'event', direction: null }))
 }
 
-/** Messages after a position, in the order of the timeline. */
+/** Messages after a position, in timeline order. */
 export async function messagesBefore(q: Query, asked: Asked): Promise<TimelineRecord[]> {
   const rows = await q.all(sql<TimelineRecord>`
     select occurred_at as at, message_id as id, kind as what, subject as summary, body_text as text, from_address as party, direction,
@@ -79,7 +79,7 @@ export async function messagesBefore(q: Query, asked: Asked): Promise<TimelineRe
   return rows.map((row) => ({ ...row, kind: 'message', lane_id: null }))
 }
 
-/** Changes of the state after a position, in the order of the timeline. */
+/** Changes of the state after a position, in timeline order. */
 export async function changesBefore(q: Query, asked: Asked): Promise<TimelineChange[]> {
   const rows = await q.all(sql<TimelineChange & { seq: number }>`
     select c.changed_at as at, c.seq, c.entity, c.entity_id, c.operation, c.cause, c.before, c.after from changes c
@@ -98,7 +98,10 @@ const PUSH = sql`
   from sync_outbox o
   left join sync_push_streams l on ${sql.raw(itsStream)}`
 
-/** Pushes after a position, in the order of the timeline, by time settled, otherwise last tried, otherwise queued. */
+/**
+ * Pushes after a position, in timeline order.
+ * The time of a push is the time when it was settled, otherwise last tried, otherwise queued.
+ */
 export async function pushesBefore(q: Query, asked: Asked): Promise<TimelinePush[]> {
   return await pushes(
     q,
@@ -107,7 +110,7 @@ export async function pushesBefore(q: Query, asked: Asked): Promise<TimelinePush
   )
 }
 
-/** Pushes of the rows in `entityIds`. */
+/** Pushes of the rows in `entityIds`, in the order in which they were queued. */
 export async function pushesOf(q: Query, { account, submission_id }: Key, entityIds: readonly string[]): Promise<TimelinePush[]> {
   if (entityIds.length === 0) return []
   return await pushes(
@@ -122,7 +125,7 @@ async function pushes(q: Query, statement: RawBuilder<unknown>): Promise<Timelin
   return rows.map(({ outbox_id, ...row }) => ({ ...row, kind: 'push', id: String(outbox_id) }))
 }
 
-/** How events and messages became known. */
+/** When and how events or messages became known. */
 export async function arrivalsOf(
   q: Query,
   { account, submission_id }: Key,
@@ -142,7 +145,7 @@ export async function attachmentsOf(q: Query, { account, submission_id }: Key, i
     and submission_id = ${submission_id} and message_id in (${sql.join(ids)}) order by message_id, position`)
 }
 
-/** SQL condition for rows after the position: older rows (newer ones if ascending), and rows sorted later at the same time. */
+/** SQL condition: an entry comes after a position. Compares the time first, then the kind, then the id. */
 function behind(
   q: Query,
   { key, after, isAscending = false }: Asked,
@@ -162,7 +165,7 @@ function behind(
   return sql`${own} and ${at} ${beyond}= ${time} and (${at} ${beyond} ${time} or ${id} ${beyond} ${lastId})`
 }
 
-/** Builds a position from cursor parts; null if invalid. */
+/** Builds a position from the parts of a cursor; null if a part is invalid. */
 export function timelinePlace(at: string, named: string, id: string): TimelinePlace | null {
   const kind = timelineKinds.find((each) => each === named)
   if (kind === undefined || parseTime(at) === null) return null

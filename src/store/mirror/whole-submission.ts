@@ -13,25 +13,25 @@ import type { FreshnessView } from '../schema/reads.ts'
 import { specWithoutRaw } from '../schema/table.ts'
 import type { Columns } from '../schema/tables.ts'
 
-/** Maximum rows per table. */
+/** Maximum rows to read per table. */
 export const MOST_ROWS = 1_000
 
 const OF_THE_TIMELINE: readonly Entity[] = [marketEvents, threadMessages, threadAttachments]
 
-/** The tables of a submission, except those of its timeline. */
+/** Tables with rows of a submission, except the tables of its timeline. */
 export const wholeEntities: readonly Entity[] = entities.filter((entity) => !OF_THE_TIMELINE.includes(entity))
 
 /** The rows of one table that belong to a submission. */
 export interface WholeTable {
   readonly entity: Entity
   readonly rows: readonly Row[]
-  /** Whether more exist. */
+  /** true if the table has more rows. */
   readonly isCut: boolean
 }
 
 type Key = { readonly account: string; readonly submission_id: string }
 
-/** A submission's rows by table, including gone rows, without `raw`. */
+/** Rows of a submission by table, including gone rows. Leaves out the column `raw`. */
 export async function wholeSubmission(q: Query, key: Key): Promise<WholeTable[]> {
   const read = await Promise.all(wholeEntities.map((entity) => tableOf(q, entity, key)))
   const named = await namedElsewhere(q, read, key)
@@ -47,7 +47,7 @@ async function tableOf(q: Query, entity: Entity, { account, submission_id }: Key
   return { entity, rows: sorted.slice(0, MOST_ROWS), isCut: rows.length > MOST_ROWS }
 }
 
-/** Finds policies and insureds that another submission named first. */
+/** Finds the submission's policies and insureds that are stored under another submission. */
 async function namedElsewhere(q: Query, read: readonly WholeTable[], { account }: Key): Promise<Map<Entity, Row[]>> {
   const rowsOf = (table: string) => read.find(({ entity }) => entity.table === table)?.rows ?? []
   const found = new Map<Entity, Row[]>()
@@ -63,13 +63,16 @@ async function namedElsewhere(q: Query, read: readonly WholeTable[], { account }
   return found
 }
 
-/** The age of each read of a submission. */
+/** Rows of the view `freshness` for a submission: one row for each read. */
 export async function freshnessOf(q: Query, { account, submission_id }: Key): Promise<FreshnessView[]> {
   return await q.all(sql<FreshnessView>`
     select * from freshness where account = ${account} and submission_id = ${submission_id} order by read`)
 }
 
-/** The client of a submission in each destination; null if unknown. @template T the columns that are read. */
+/**
+ * AMS client of a submission in each destination; `client` is null if unknown.
+ * @template T the columns that are read.
+ */
 export async function clientsOf<T>(q: Query, { account, submission_id }: Key): Promise<T[]> {
   return await q.all(sql<T>`
     select d.destination, d.state as destination_state, m.client, m.policy, m.mapped_at, m.mapped_via from sync_destinations d
@@ -77,15 +80,16 @@ export async function clientsOf<T>(q: Query, { account, submission_id }: Key): P
     order by d.destination`)
 }
 
-/** Name and time of each extra read's last answer. */
+/** Name of each extra read of a submission, and the time of its last answer. */
 export async function extraReadsOf(q: Query, { account, submission_id }: Key): Promise<{ name: string; read_at: string }[]> {
   return await q.all(sql<Columns<'extra_reads', 'name' | 'read_at'>>`
     select name, read_at from extra_reads where account = ${account} and submission_id = ${submission_id} order by name`)
 }
 
 /**
- * Per destination: counts of a submission's changes by push state, and the last verification answer. Includes destinations no longer
- * served. Excludes data that retention removed. @template T the columns that are read.
+ * Counts a submission's changes by push state, and its last verification results, for each destination.
+ * Includes destinations that are no longer served. Leaves out data that retention removed.
+ * @template T the columns that are read.
  */
 export async function reachedOf<T>(q: Query, { account, submission_id }: Key): Promise<T[]> {
   const ready = (is: string) => sql`sum(case when o.state = 'ready' and ${sql.raw(is)} then 1 else 0 end)`

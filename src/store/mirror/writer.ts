@@ -25,8 +25,8 @@ import { newestOf } from './reader.ts'
 import { sharersOf } from './shared-documents.ts'
 
 /**
- * The only writer of mirror and change-log rows; only `apply/` may use it. Works in one transaction and runs its last statement (see
- * `appendChanges`).
+ * Writes mirror rows in one transaction and collects their changes. Only `apply/` may use this class.
+ * `finish` appends the changes to the change log, as the last statement of the transaction (see `appendChanges`).
  */
 export class MirrorWriter implements MirrorAccess {
   readonly tx: Tx
@@ -44,7 +44,10 @@ export class MirrorWriter implements MirrorAccess {
     return this.tx.listsDocuments
   }
 
-  /** The existing rows of `keys`. The submission lock (see `lockSubmissions`) covers them; shared rows are locked here. */
+  /**
+   * @returns the existing rows with these keys.
+   * Locks rows that several submissions share. The lock of `lockSubmissions` already covers other rows.
+   */
   load(entity: Entity, keys: readonly Row[]): Promise<Row[]> {
     return this.tx.selectMany(entity, keys, { lock: isShared(entity) })
   }
@@ -87,7 +90,7 @@ export class MirrorWriter implements MirrorAccess {
   }
 
   async insert(entity: Entity, rows: readonly Row[], changes: readonly Change[]): Promise<void> {
-    // Another submission's transaction may add the same shared row. This transaction then runs again.
+    // Another transaction may add the same shared row at the same time. This transaction then runs again.
     const inserted = await this.tx.insertMany(entity, rows, { ignore: isShared(entity) })
     if (inserted !== rows.length) throw new ConcurrentWriteError(`another process added a row of ${entity.table} at the same time`)
     this.#changes.push(...changes)
@@ -99,9 +102,10 @@ export class MirrorWriter implements MirrorAccess {
   }
 
   /**
-   * Creates missing submissions, then locks all submission rows in key order until the transaction ends. All compared rows belong to a
-   * submission, so this lock covers them.
-   * @param keys distinct, sorted by key. @returns all submission rows, and the keys of new ones. Purged submissions have no row.
+   * Creates missing submissions, then locks all submission rows in key order until the transaction ends.
+   * All compared rows belong to a submission, so the submission's lock covers them.
+   * @param keys distinct, sorted by key.
+   * @returns all submission rows, and the keys of new submissions. Purged submissions have no row.
    */
   async lockSubmissions(keys: readonly Row[], trackedAt: TimeText, via: (key: Row) => string): Promise<{ rows: Row[]; added: Row[] }> {
     const found = await this.tx.selectMany(submissions, keys, { lock: true })
@@ -113,7 +117,8 @@ export class MirrorWriter implements MirrorAccess {
     const added: Row[] = []
     for (const key of missing) {
       if (purged.has(keyText(key))) continue
-      // One by one: if several processes add a submission, only one may log it. New submissions are rare.
+      // Inserts one submission per statement. If several processes add the same submission, only one of them may log
+      // it.
       const inserted = await this.tx.sql
         .insertInto('submissions')
         .values({
@@ -134,7 +139,7 @@ export class MirrorWriter implements MirrorAccess {
     return this.#changes
   }
 
-  /** Writes derived rows, then the change log; nothing may be written afterwards. */
+  /** Writes derived rows, then the change log. Write nothing in this transaction afterwards. */
   async finish(): Promise<void> {
     await writeSearchWords(this.tx, this.#changes)
     await writeRecordCounts(this.tx, this.#changes)
@@ -143,7 +148,10 @@ export class MirrorWriter implements MirrorAccess {
   }
 }
 
-/** Runs `work` in a transaction with a MirrorWriter, and writes the change log last. @throws what `Db.write` and `work` throw. */
+/**
+ * Runs `work` in a transaction with a MirrorWriter, then writes the change log.
+ * @throws the errors of `Db.write` and `work`.
+ */
 export function writeMirror<T>(db: Db, name: string, work: (writer: MirrorWriter) => Promise<T>): Promise<T> {
   return db.write(name, async (tx) => {
     const writer = new MirrorWriter(tx)
@@ -153,7 +161,7 @@ export function writeMirror<T>(db: Db, name: string, work: (writer: MirrorWriter
   })
 }
 
-/** Whether several submissions may share rows, which a submission lock doesn't cover. */
+/** Whether several submissions may share rows of this table. The lock of a submission doesn't cover shared rows. */
 function isShared(entity: Entity): boolean {
   return !entity.key.includes('submission_id')
 }
@@ -169,8 +177,10 @@ function keyText(row: Row): string {
 const COUNTED: readonly string[] = [marketEvents.table, threadMessages.table]
 
 /**
- * Counts all events and messages of each submission with new ones, so that readers need not count millions. A full count stays correct if a
- * record is deleted by hand and read again. The submission rows are locked.
+ * Stores the number of events and messages of each submission that got new records. Readers then don't count millions
+ * of rows.
+ * Counts all records each time. The count stays correct even if someone deletes a record by hand.
+ * The caller has locked the submission rows.
  */
 async function writeRecordCounts(tx: Tx, changes: readonly Change[]): Promise<void> {
   const inserted = changes.filter(({ entity, operation }) => operation === 'insert' && COUNTED.includes(entity))
@@ -187,7 +197,10 @@ async function writeRecordCounts(tx: Tx, changes: readonly Change[]): Promise<vo
 
 const STAGED_BY: readonly string[] = ['unreachable_since', 'marketing_status']
 
-/** Computes the stage of each submission with changed lanes, reachability or marketing status. The submission rows are locked. */
+/**
+ * Computes the stage of each submission whose lanes, reachability, or marketing status changed.
+ * The caller has locked the submission rows.
+ */
 export async function writeStages(tx: Tx, changes: readonly Change[]): Promise<void> {
   const moved = changes.filter(({ entity, operation, after }) => {
     if (entity === submissions.table) return operation === 'insert' || STAGED_BY.some((column) => after[column] !== undefined)
@@ -204,7 +217,7 @@ export async function writeStages(tx: Tx, changes: readonly Change[]): Promise<v
 
 const searchWordsTable = specOf(syncSearchWords)
 
-/** Replaces the search words of submissions whose insured name changed. The submission rows are already locked. */
+/** Replaces the search words of submissions whose insured's name changed. The caller has locked the submission rows. */
 export async function writeSearchWords(tx: Tx, changes: readonly Change[]): Promise<void> {
   const renamed = changes.filter(({ entity, after }) => entity === submissions.table && after['insured_name'] !== undefined)
   if (renamed.length === 0) return
@@ -215,6 +228,6 @@ export async function writeSearchWords(tx: Tx, changes: readonly Change[]): Prom
     const name = after['insured_name']
     return (typeof name === 'string' ? searchWords(name) : []).map((word) => ({ account, submission_id, word }))
   })
-  // Two changes of one transaction may name the same submission.
+  // A transaction may change the name of the same submission twice.
   await tx.insertMany(searchWordsTable, rows, { ignore: true })
 }

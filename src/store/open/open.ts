@@ -7,9 +7,11 @@ import { PostgresDb } from '../postgres/postgres.ts'
 import { SqliteDb } from '../sqlite/sqlite.ts'
 
 /**
- * Opens the configured database. Creates SQLite's folder and file if missing. Doesn't connect to Postgres, so an outage first shows with a
- * statement. Call `migrate` or `checkSchema` for the schema.
- * @throws FatalError if SQLite's folder or file cannot be written, or the file is damaged; TransientError if opening fails temporarily.
+ * Opens the configured database. On SQLite, creates a missing folder and file.
+ * Doesn't connect to Postgres, so an outage shows at the first statement. Doesn't create tables: call `migrate` or
+ * `checkSchema`.
+ * @throws FatalError if SQLite's folder or file can't be written, or if the file is damaged; TransientError if opening
+ * fails temporarily.
  */
 export async function openDb(database: DatabaseConfig, options: OpenOptions): Promise<Db> {
   if (database.kind === 'postgres') return new PostgresDb(database, options)
@@ -17,7 +19,10 @@ export async function openDb(database: DatabaseConfig, options: OpenOptions): Pr
   return new SqliteDb(database.path, options)
 }
 
-/** @throws FatalError that names the path, the user, and the fix. */
+/**
+ * Creates the folder of a database if it is missing. Checks that the folder and the database files are writable.
+ * @throws FatalError that names the path, the user, and the fix.
+ */
 export function makeWritable(path: string): void {
   if (existsSync(path) && isFolder(path)) throw new FatalError(`${path} is a folder; set DATABASE_URL to a file in it`)
   const folder = dirname(path)
@@ -30,7 +35,8 @@ export function makeWritable(path: string): void {
   }
   requireWritable(folder, ELSEWHERE)
   requireWritable(path, ELSEWHERE)
-  // SQLite's other files and the lock of `serve`. If root copied or restored them, root may own them.
+  // Other files of SQLite, and the lock file of `serve`. If root copied or restored the database, these files may
+  // belong to root.
   for (const ending of ['-wal', '-shm', '-journal', '-serve']) requireWritable(`${path}${ending}`, '')
 }
 
@@ -45,7 +51,10 @@ function requireWritable(place: string, otherwise: string): void {
   }
 }
 
-/** @returns which path isn't writable, by whom, its owner, and the fix. On a read-only volume, file permissions don't help. */
+/**
+ * @returns an error text with the path, the user, the owner, and the fix.
+ * On a read-only volume, file permissions don't help, so the fix is to mount the volume writable.
+ */
 export function notWritable(place: string, error: unknown): string {
   if (codeOf(error) === 'EROFS')
     return `${place} is on a volume that is mounted read-only; find out why (a failing disk is a common reason), then mount it writable`
@@ -65,7 +74,10 @@ function ownerOf(place: string): number | null {
   }
 }
 
-/** `mkdirSync` with `recursive` never returns if the system misreports parents as missing, as in /proc. */
+/**
+ * Creates a folder and its parents.
+ * `mkdirSync` with `recursive` hangs if the system reports existing parents as missing, as in /proc.
+ */
 function makeFolder(folder: string): void {
   if (isFolder(folder)) return
   makeFolder(dirname(folder))
@@ -90,7 +102,7 @@ function userId(): number | null {
   try {
     return userInfo().uid
   } catch {
-    // A container may run under a user id without an entry in the user database.
+    // In a container, the user id may have no entry in the user database.
     return null
   }
 }

@@ -12,16 +12,20 @@ export interface ServeLock {
   release(): void
 }
 
-/** Lock files that this process has locked. Closing any handle of a file drops all POSIX locks on it, so no file is opened twice. */
+/**
+ * Lock files that this process has locked.
+ * Closing any handle of a file drops all POSIX locks on the file. Therefore, this process never opens a locked file a
+ * second time.
+ */
 const held = new Set<string>()
 
-/** Wait in ms. A process that only checks the lock holds it briefly. */
+/** Maximum wait for the lock in ms. A process that only checks the lock holds it for a short time. */
 const LOOK_MS = 250
 
 /**
- * Locks out a second `serve`, by an exclusive transaction on an empty database file next to the real one. The lock ends with the process;
- * the file stays.
- * @throws BusyError if another process holds the lock; FatalError or TransientError if the file cannot be used.
+ * Prevents a second `serve` or `restore`, by an exclusive transaction on an empty database file next to the database.
+ * The lock ends with the process. The file stays.
+ * @throws BusyError if another process has the lock; FatalError or TransientError if the file can't be used.
  */
 export async function acquireServeLock(database: Extract<DatabaseConfig, { kind: 'sqlite' }>): Promise<ServeLock> {
   makeWritable(database.path)
@@ -46,7 +50,10 @@ export async function acquireServeLock(database: Extract<DatabaseConfig, { kind:
   }
 }
 
-/** @returns whether a process holds the serve lock. @throws FatalError or TransientError if the file cannot be read. */
+/**
+ * @returns true if a process has the serve lock.
+ * @throws FatalError or TransientError if the lock file can't be read.
+ */
 export function isServeLockHeld(database: Extract<DatabaseConfig, { kind: 'sqlite' }>): boolean {
   const path = lockFileOf(database)
   if (held.has(path)) return true
@@ -65,8 +72,10 @@ export function isServeLockHeld(database: Extract<DatabaseConfig, { kind: 'sqlit
 }
 
 /**
- * Refuses to create a database if a running `serve` lost its file. A new file would hide the loss and also lose its data.
- * @throws PermanentError if the file is missing while in use; FatalError or TransientError if the lock cannot be checked.
+ * Stops if the database file is missing while a process has the serve lock. A new file would hide the loss of the old
+ * file.
+ * @throws PermanentError if the file is missing while in use; FatalError or TransientError if the lock can't be
+ * checked.
  */
 export function requireDatabaseFile(database: DatabaseConfig): void {
   if (database.kind !== 'sqlite' || existsSync(database.path) || !isServeLockHeld(database)) return

@@ -7,15 +7,15 @@ import { dbTime, rowLock, timeValue } from '../engine/sql.ts'
 import type { ActionOutcome } from '../schema/operators.ts'
 import type { Columns } from '../schema/tables.ts'
 
-/** Details of an action, by name. No secrets; of a submission, only the id. */
+/** Details of an action, by name. Contains no secrets. For a submission, contains only its id. */
 export type ActionDetail = Readonly<Record<string, Json>>
 
 export interface AuditEntry {
-  /** The name of a token; `command` for the CLI; `signal` for a signal to the process. */
+  /** Name of the token that was used; `command` for the CLI; `signal` for a signal to the process. */
   readonly who: string
-  /** Object and verb: `destination.pause`. */
+  /** Object and verb, such as `destination.pause`. */
   readonly action: string
-  /** The target's name; null for several targets. */
+  /** Name of the target, such as a destination; null if the action has several targets. */
   readonly target: string | null
   readonly detail: ActionDetail
 }
@@ -26,7 +26,11 @@ export interface StoredAuditEntry extends AuditEntry {
   readonly outcome: ActionOutcome
 }
 
-/** The same database, but each write transaction first inserts the audit entry. For one-transaction actions. */
+/**
+ * Wraps a database so that each write transaction first inserts the audit entry. Use this for actions with one
+ * transaction.
+ * @returns the wrapped database.
+ */
 export function auditedDb(db: Db, note: AuditEntry): Db {
   return dbWith(db, {
     write(name, work, options) {
@@ -40,9 +44,11 @@ export function auditedDb(db: Db, note: AuditEntry): Db {
 }
 
 /**
- * Audits an action with several transactions, or outside the database. If the process dies during the action, the entry stays `begun`.
- * @param work its `detail` is added to the entry; `failed` marks the action as failed.
- * @throws errors of `work`, after setting the entry to `failed`.
+ * Audits an action that has several transactions or works outside the database. If the process dies during the action,
+ * the entry keeps the outcome `begun`.
+ * @param work performs the action. The function adds the returned `detail` to the entry. A returned `failed: true`
+ * marks the entry as failed.
+ * @throws errors of `work`, after marking the entry as failed.
  */
 export async function auditAction<T extends { readonly detail: ActionDetail; readonly failed?: boolean }>(
   db: Db,
@@ -54,7 +60,7 @@ export async function auditAction<T extends { readonly detail: ActionDetail; rea
   try {
     ended = await work()
   } catch (error) {
-    // An error about the entry must not hide the action's error.
+    // If updating the entry also fails, report only the action's error.
     await endAction(db, actionId, 'failed', note.detail).catch(() => undefined)
     throw error
   }
@@ -62,15 +68,17 @@ export async function auditAction<T extends { readonly detail: ActionDetail; rea
   return ended
 }
 
-/** Time in ms in which pages shown to one person share an entry. */
+/** If a person reads several pages of one list within this many ms, they share one audit entry. */
 const ONE_SHOWING_MS = 3_600_000
-/** Entries to search. One person may follow several such lists. */
+/** Number of newest entries to search for one about the same list. One person may follow several lists. */
 const SHOWINGS = 20
 
 /**
- * Audits that a program received another page of a list it follows. Extends the entry for the same list from the last hour, if any: `from`
- * becomes the minimum, `to` the maximum; other numbers are added up.
- * @param note the non-numeric details identify the list.
+ * Audits that a program received another page of a list that it follows. If the last hour has an entry for the same
+ * list,
+ * extends that entry: `from` becomes the minimum, `to` the maximum, and other numbers are summed. Otherwise adds an
+ * entry.
+ * @param note the details that aren't numbers identify the list.
  */
 export async function noteFollowing(db: Db, note: AuditEntry): Promise<void> {
   await db.write('showing-noted', async (tx) => {
@@ -88,7 +96,7 @@ export async function noteFollowing(db: Db, note: AuditEntry): Promise<void> {
   })
 }
 
-/** @returns null for entries about different lists. */
+/** @returns the combined details; null if the entries are about different lists. */
 function extendedDetail(before: ActionDetail, now: ActionDetail): ActionDetail | null {
   const extended: Record<string, Json> = {}
   for (const [name, value] of Object.entries(now)) {
@@ -105,7 +113,10 @@ function extendedNumber(name: string, known: number, value: number): number {
   return name === 'to' ? Math.max(known, value) : known + value
 }
 
-/** @returns the id of the entry. */
+/**
+ * Inserts an audit entry.
+ * @returns the id of the entry.
+ */
 export async function insertNote(tx: Tx, note: AuditEntry, outcome: ActionOutcome): Promise<number> {
   const { action_id } = await tx.sql
     .insertInto('operator_actions')
@@ -122,7 +133,10 @@ export async function insertNote(tx: Tx, note: AuditEntry, outcome: ActionOutcom
   return action_id
 }
 
-/** Stores an entry as `begun`. If interrupted, the action can continue: `unfinishedActions` finds the entry. */
+/**
+ * Stores an entry with the outcome `begun`. If the action is interrupted, `unfinishedActions` finds the entry.
+ * @returns the id of the entry.
+ */
 export function beginAction(db: Db, note: AuditEntry): Promise<number> {
   return db.write('action-begun', (tx) => insertNote(tx, note, 'begun'))
 }
@@ -134,7 +148,10 @@ export async function endAction(db: Db, actionId: number, outcome: Exclude<Actio
   )
 }
 
-/** Progress details of an action, locked until the transaction ends; null if the action has ended. */
+/**
+ * Reads the details of an action and locks its entry until the transaction ends.
+ * @returns null if the action has ended.
+ */
 export async function actionInProgress(tx: Tx, actionId: number): Promise<ActionDetail | null> {
   const row = await tx.one(sql<{ detail: ActionDetail | null; outcome: ActionOutcome }>`
     select detail, outcome from operator_actions where action_id = ${actionId} ${rowLock(tx, 'for update')}`)
@@ -145,7 +162,7 @@ export async function recordProgress(tx: Tx, actionId: number, detail: ActionDet
   await tx.run(sql`update operator_actions set detail = ${JSON.stringify(storableJson(detail))} where action_id = ${actionId}`)
 }
 
-/** Unfinished actions of one kind on a target that began in the last `withinMs`, newest first. */
+/** Lists unfinished actions of one kind on one target that began in the last `withinMs`, newest first. */
 export async function unfinishedActions(
   q: Query,
   { action, target }: { readonly action: string; readonly target: string },

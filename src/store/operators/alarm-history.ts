@@ -17,7 +17,7 @@ export interface EpisodeFilter {
 
 const SAME = sql`a.name = alarm_history.name and a.account = alarm_history.account and a.destination = alarm_history.destination`
 
-/** Updates the history so that exactly the firing alarms have an open row. */
+/** Updates `alarm_history`: each firing alarm gets one open row, and the rows of all other alarms are closed. */
 export async function writeHistory(tx: Tx): Promise<void> {
   const firing = sql`alarms a where ${SAME} and a.state = 'firing'`
   await tx.run(sql`
@@ -34,7 +34,7 @@ export async function writeHistory(tx: Tx): Promise<void> {
     on conflict do nothing`)
 }
 
-/** Start and end of alarms, newest first. */
+/** Lists when alarms fired and were resolved, newest first. */
 export async function listEpisodes(q: Query, filter: EpisodeFilter, limit: number) {
   let query = q.sql.selectFrom('alarm_history').selectAll()
   for (const column of ['name', 'account', 'destination', 'severity'] as const) {
@@ -47,7 +47,10 @@ export async function listEpisodes(q: Query, filter: EpisodeFilter, limit: numbe
   return await query.orderBy('episode_id', 'desc').limit(limit).execute()
 }
 
-/** Acknowledges firing alarms, which stay active. @returns how many are newly acknowledged. */
+/**
+ * Acknowledges firing alarms. Acknowledged alarms stay active.
+ * @returns the number of newly acknowledged alarms.
+ */
 export async function acknowledgeAlarms(
   db: Db,
   {

@@ -7,28 +7,31 @@ import { rank } from '../reads/reads.ts'
 import { hasNoOptionsBut } from '../reconcile/runs.ts'
 import type { Columns } from '../schema/tables.ts'
 
-/** Query limits. Each query also uses an index, because it runs every half minute. */
+/** Limits of the queries below. They run every 30 s, so each must also use an index. */
 const NEWEST = 500
 const AT_MOST = 200
-/** Reads to search, oldest first, for one with a reachable submission. */
+/** Number of least recent reads to search for a submission that the service still shows. */
 const MOST_LOOKED_AT = 20_000
 const NEWEST_RUNS = 20
 const DAY_MS = 86_400_000
 
-/** Condition: no webhook announced the record `seen`. */
+/** Condition: no webhook announced the record in the row `seen`. */
 export const isUnannounced = sql`not exists (
   select 1 from sync_arrivals as announced
   where announced.account = seen.account and announced.entity = seen.entity and announced.submission_id = seen.submission_id
     and announced.record_id = seen.record_id and announced.way = 'webhook')`
 
 export interface UnannouncedRecords {
-  /** At most 500. */
+  /** At most 500, because only the newest 500 records are searched. */
   readonly count: number
-  /** First appearance in the feed. */
+  /** When the feed first showed the oldest of these records. */
   readonly oldestAt: TimeText | null
 }
 
-/** Records that a feed first showed in the period and no webhook announced. Ignores records that occurred before `happenedAfter`. */
+/**
+ * Counts records that a feed first showed in the period and no webhook announced. Ignores records that occurred before
+ * `happenedAfter`.
+ */
 export async function unannouncedRecords(
   q: Query,
   account: string,
@@ -47,21 +50,28 @@ export async function unannouncedRecords(
   return { count: row?.n ?? 0, oldestAt: row?.oldest ?? null }
 }
 
-/** Start of the hour of the account's first webhook; null if none arrived. */
+/** @returns the start of the hour of the account's first webhook; null if no webhook arrived yet. */
 export async function firstWebhookHour(q: Query, account: string): Promise<TimeText | null> {
   const row = await q.one(sql<Columns<'arrival_counts', 'hour'>>`
     select hour from arrival_counts where account = ${account} and webhook > 0 order by hour limit 1`)
   return row?.hour ?? null
 }
 
-/** Records that webhooks should have announced, the unannounced ones, and the hour of the first of these. */
+/**
+ * `expected`: records that webhooks should have announced. `lost`: records that no webhook announced. `since`: hour of
+ * the
+ * first lost record.
+ */
 export interface WebhookLoss {
   readonly expected: number
   readonly lost: number
   readonly since: TimeText | null
 }
 
-/** Loss of the last day, from the first webhook on. Before, there may have been no endpoint. */
+/**
+ * Counts the records whose webhook was lost in the last day. Skips the time before the account's first webhook, because
+ * the account may have had no endpoint yet.
+ */
 export async function webhookLossOfDay(q: Query, account: string): Promise<WebhookLoss> {
   const first = await firstWebhookHour(q, account)
   const day = dayAgo(q)
@@ -90,7 +100,9 @@ export interface RejectedCount {
   readonly last_at: TimeText
 }
 
-/** Rejected deliveries since a time. The table has at most 1,000 rows. */
+/**
+ * Counts rejected deliveries since a time, by account and reason. Reads the whole table, which has at most 1,000 rows.
+ */
 export async function rejectedSince(q: Query, since: TimeText): Promise<RejectedCount[]> {
   return await q.all(sql<RejectedCount>`
     select account, reason, count(*) as count, max(received_at) as last_at from sync_rejected
@@ -103,7 +115,7 @@ interface Conflicts {
   readonly unreadable: number
 }
 
-/** Counts an account's conflicts and unreadable items. With `since`: only newer ones, up to 200 each. */
+/** Counts an account's conflicts and unreadable items. With `since`, counts at most 200 newer ones of each kind. */
 export async function countConflicts(q: Query, account: string, since?: TimeText): Promise<Conflicts> {
   const lately = since === undefined ? sql`` : sql`and seen_at > ${timeValue(q, since)} limit ${sql.lit(AT_MOST)}`
   const count = (table: string) => sql`(select count(*) from (
@@ -113,7 +125,7 @@ export async function countConflicts(q: Query, account: string, since?: TimeText
 }
 
 export async function newestRead(q: Query, account: string): Promise<TimeText | null> {
-  // One query part per kind of read, so that each uses the freshness index.
+  // A subquery for each kind of read can use the index on `last_read_at`; one query for all kinds can't.
   const parts = readKinds.map(
     (read) => sql`select * from (select last_read_at as at from sync_reads
       where account = ${account} and read = ${sql.lit(read)} and last_read_at is not null order by last_read_at desc limit 1) as part`,
@@ -122,12 +134,15 @@ export async function newestRead(q: Query, account: string): Promise<TimeText | 
   return row?.at ?? null
 }
 
-/** Reads that fail or have a stalled cursor, among the 200 due first. Excludes "not found". */
+/**
+ * Numbers of reads that fail or have a stalled cursor. Counts only the 200 reads due first, without those that got "not
+ * found".
+ */
 export interface FailingReads {
   readonly once: number
-  /** At least 5 in a row; 1 or 2 failures are normal. */
+  /** Reads with 5 or more failures in a row. 1 or 2 failures are normal. */
   readonly often: number
-  /** About half an hour. */
+  /** Reads that have failed for about 30 minutes. */
   readonly long: number
 }
 
@@ -143,7 +158,10 @@ export async function failingReads(q: Query, account: string): Promise<FailingRe
   return row ?? { once: 0, often: 0, long: 0 }
 }
 
-/** The least recent read among the submissions that the service shows; null if none was read. */
+/**
+ * @returns the time of the least recent read, among the submissions that the service still shows; null if none was
+ * read.
+ */
 export async function stalestRead(q: Query, account: string): Promise<TimeText | null> {
   const parts = mainReads.map(
     (read) => sql`select * from (
@@ -159,13 +177,15 @@ export async function stalestRead(q: Query, account: string): Promise<TimeText |
   return row?.at ?? null
 }
 
-/** When the account got a reconcile schedule; null if never. */
+/** @returns when the account got a reconcile schedule; null if it never had one. */
 export async function scheduledSince(q: Query, account: string): Promise<TimeText | null> {
   const row = await q.sql.selectFrom('sync_reconcile').select('since').where('account', '=', account).executeTakeFirst()
   return row?.since ?? null
 }
 
-/** Whether a complete, correcting run was in progress at or after `since`. Searches the newest runs. */
+/**
+ * @returns whether a complete, correcting run was in progress at or after `since`. Searches only the newest 20 runs.
+ */
 export async function reconciledSince(q: Query, account: string, since: TimeText): Promise<boolean> {
   const rows = await q.all(sql<Columns<'reconcile_runs', 'started_at' | 'updated_at'>>`
     select started_at, updated_at from reconcile_runs where account = ${account} and ${hasNoOptionsBut(q, 'options', ['concurrency'])}

@@ -6,10 +6,10 @@ import { dbTime, timeValue } from '../engine/sql.ts'
 import type { AlarmsTable, OperatorNoticesTable } from '../schema/operators.ts'
 import { writeHistory } from './alarm-history.ts'
 
-/** Evaluates alarms even if work that waits for a lock occupies all other connections. */
+/** Gives alarm transactions priority. Otherwise they could wait while blocked transactions occupy all connections. */
 const ALARMS_FIRST = { priority: true } as const
 
-/** `account` and `destination` are '' if the alarm has none. */
+/** Identifies an alarm. `account` and `destination` are '' if the alarm has none. */
 export interface AlarmKey {
   readonly name: string
   readonly account: string
@@ -21,24 +21,28 @@ export type AlarmRow = Readonly<Omit<AlarmsTable, 'acknowledged_by' | 'acknowled
 /** The last message about an alarm to an alert recipient. */
 export type NoticeRow = Readonly<Omit<OperatorNoticesTable, 'body' | 'lease_token'>>
 
-/** Replaces the recipient's previous message about the same alarm. `sent`: already sent; false queues it. */
+/**
+ * A message that replaces the recipient's previous message about the same alarm. `sent`: true if the message was
+ * already
+ * sent; false queues it.
+ */
 export type NewNotice = Readonly<
   Pick<OperatorNoticesTable, 'operator' | 'name' | 'account' | 'destination' | 'notice_id' | 'kind' | 'body' | 'queued_at'>
 > & { readonly sent: boolean }
 
 export interface AlarmPlan {
-  /** Evaluation time. Becomes `last_at` of alarms whose condition is met. */
+  /** Evaluation time. Becomes `last_at` of the alarms that fire. */
   readonly at: TimeText
   /** Whether every alarm was evaluated. */
   readonly whole: boolean
-  /** Rows to write. A firing alarm keeps its `notified_at` and acknowledgement. */
+  /** Rows to write. Their `notified_at` isn't written. An alarm that was firing keeps its acknowledgement. */
   readonly alarms: readonly AlarmRow[]
   readonly forgotten: readonly AlarmKey[]
   readonly notices: readonly NewNotice[]
   readonly forgottenNotices: readonly (AlarmKey & { readonly operator: string })[]
 }
 
-/** All known alarms, firing or not, in key order. */
+/** Lists all stored alarms, firing or resolved, ordered by key. */
 export function listAlarms(q: Query): Promise<Readonly<AlarmsTable>[]> {
   return q.sql.selectFrom('alarms').selectAll().orderBy('name').orderBy('account').orderBy('destination').execute()
 }
@@ -51,7 +55,9 @@ export const claimedWatch = new Leased<Claimed & { readonly id: 1 }>({
 })
 
 /**
- * Claims or renews the lease for evaluating alarms. @param token identifies the process. @returns false if another process has the lease.
+ * Claims or renews the lease for evaluating alarms.
+ * @param token identifies the process.
+ * @returns false if another process has the lease.
  */
 export async function claimWatch(db: Db, token: string, leaseMs: number): Promise<boolean> {
   return db.write(
@@ -66,16 +72,16 @@ export async function claimWatch(db: Db, token: string, leaseMs: number): Promis
   )
 }
 
-/** When any process last evaluated all alarms; null for never. */
+/** @returns when a process last evaluated all alarms; null if none has. */
 export async function evaluatedAt(q: Query): Promise<TimeText | null> {
   const row = await q.sql.selectFrom('sync_alarm_watch').select('evaluated_at').where('id', '=', 1).executeTakeFirst()
   return row?.evaluated_at ?? null
 }
 
 /**
- * Stores an evaluation and its messages in one transaction.
- * @param plan may be called more than once.
- * @throws LeaseLostError if another process now evaluates alarms; then nothing is stored.
+ * Stores the result of an evaluation and its messages in one transaction.
+ * @param plan computes the result from the stored rows. The transaction may call it again on a retry.
+ * @throws LeaseLostError if another process now evaluates alarms. Nothing is stored.
  */
 export async function storeEvaluation(
   db: Db,
@@ -105,7 +111,11 @@ export async function storeEvaluation(
   )
 }
 
-/** Stores an alarm from a process that doesn't evaluate alarms, and the messages sent. The evaluating process resolves the alarm. */
+/**
+ * Stores an alarm and its sent messages for a process that doesn't evaluate alarms. The evaluating process later
+ * resolves
+ * the alarm.
+ */
 export async function reportAlarm(db: Db, alarm: AlarmRow, sent: readonly NewNotice[]): Promise<void> {
   await db.write('alarms', async (tx) => {
     await putAlarm(tx, alarm)

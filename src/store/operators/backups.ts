@@ -2,17 +2,20 @@ import type { TimeText } from '../../model/time.ts'
 import type { Query } from '../engine/db.ts'
 import type { ActionDetail } from './actions.ts'
 
-/** Audit entry names for backups. */
+/** Action names of backups in the audit log. `made`: a backup. `tried`: a trial restore. */
 export const backupActions = { made: 'backup', tried: 'backup.try' } as const
 
-/** The last backup of a SQLite database, and its last trial restore; null for none. */
+/**
+ * Times of the last backup of a SQLite database and of its last trial restore, and the backup's size in bytes. Each is
+ * null if unknown.
+ */
 export interface LastBackups {
   readonly made_at: TimeText | null
   readonly bytes: number | null
   readonly tried_at: TimeText | null
 }
 
-/** From the audit log. The times are when the work began; the copy contains no later changes. */
+/** Reads the last successful backup and trial restore from the audit log. Each time is when the work began. */
 export async function lastBackups(q: Query): Promise<LastBackups> {
   const made = await lastDone(q, backupActions.made)
   const bytes = (made?.detail as ActionDetail | null)?.['bytes']

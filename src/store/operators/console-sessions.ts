@@ -3,35 +3,40 @@ import type { TimeText } from '../../model/time.ts'
 import type { Db, Query, Tx } from '../engine/db.ts'
 import { dbTime, timePlus } from '../engine/sql.ts'
 
-/** Maximum time between requests, and in total, in ms. */
+/** Limits of a console session: maximum time between two requests (`idleMs`) and in total (`maxMs`). */
 export interface SessionLimits {
   readonly idleMs: number
   readonly maxMs: number
 }
 
-/** A console session. The database stores neither its id nor its token, so a row can't be used to sign in. */
+/**
+ * A console session. The row contains only hashes of the session's id and token, so a copy of the row can't sign in.
+ */
 export interface ConsoleSession {
   /** SHA-256 (hex) of the session's id. */
   readonly session_hash: string
-  /** Name of the token, or of the person signed in by OpenID Connect. */
+  /** Name of the token, or of the person who signed in by OpenID Connect. */
   readonly who: string
   /** HMAC (hex) of the token or the provider's settings. The key is the session's id. */
   readonly token_proof: string
-  /** Part of a hash of the same data. Shows token changes, but is too short to find the token. */
+  /**
+   * Part of a hash of the token or the provider's settings. Reveals that a token changed, but is too short to find the
+   * token.
+   */
   readonly token_tag: string
-  /** JSON list of the claim values that gave the role; null for a token. */
+  /** JSON list of the OpenID Connect claim values that gave the role; null if the user signed in with a token. */
   readonly oidc: string | null
 }
 
 export interface LiveSession extends ConsoleSession {
   readonly ends_at: TimeText
   readonly idle_ends_at: TimeText
-  /** Whether the last recorded request is old enough to record another. */
+  /** Whether `seen_at` is so old that the current request must update it. */
   readonly isStale: boolean
 }
 
 const COLUMNS = ['session_hash', 'who', 'token_proof', 'token_tag', 'oidc'] as const
-/** Part of the idle limit after which a request is recorded. */
+/** A request updates `seen_at` if this fraction of the idle limit has passed since the last update. */
 const NOTED_EVERY = 0.1
 
 export async function beginSession(db: Db, session: ConsoleSession, limits: SessionLimits): Promise<void> {
@@ -45,7 +50,7 @@ export async function beginSession(db: Db, session: ConsoleSession, limits: Sess
   })
 }
 
-/** @returns null if the session doesn't exist or has ended. */
+/** @returns the session; null if it doesn't exist or has ended. */
 export async function findSession(q: Query, sessionHash: string, limits: SessionLimits): Promise<LiveSession | null> {
   const row = await q.sql
     .selectFrom('sync_console_sessions')
@@ -73,7 +78,7 @@ export async function endSession(db: Db, sessionHash: string): Promise<void> {
   await db.write('session-end', (tx) => tx.sql.deleteFrom('sync_console_sessions').where('session_hash', '=', sessionHash).execute())
 }
 
-/** Ends the sessions for which `passes` is false. */
+/** Ends the sessions for which `passes` returns false. */
 export async function endSessions(db: Db, passes: (session: ConsoleSession) => boolean): Promise<void> {
   const sessions = await db.read.sql
     .selectFrom('sync_console_sessions')
@@ -82,7 +87,10 @@ export async function endSessions(db: Db, passes: (session: ConsoleSession) => b
   for (const session of sessions) if (!passes(session)) await endSession(db, session.session_hash)
 }
 
-/** A clock that ran ahead began sessions dated in the future. They count as ended. */
+/**
+ * Condition: the session has ended. A session whose times are in the future also counts as ended, because a wrong clock
+ * set them.
+ */
 function hasEnded(q: Query | Tx, { idleMs, maxMs }: SessionLimits) {
   return sql<boolean>`(began_at < ${dbTime(q, -maxMs)} or seen_at < ${dbTime(q, -idleMs)} or seen_at > ${dbTime(q, idleMs)})`
 }

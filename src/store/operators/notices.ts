@@ -5,7 +5,7 @@ import { Leased, newLeaseToken } from '../engine/leased.ts'
 import { dbTime } from '../engine/sql.ts'
 import type { AlarmKey } from './alarms.ts'
 
-/** A message to an alert recipient that this process may send until the lease ends. */
+/** A message to an alert recipient. This process may send it until the lease ends. */
 export interface ClaimedNotice extends AlarmKey {
   readonly operator: string
   readonly noticeId: string
@@ -14,11 +14,11 @@ export interface ClaimedNotice extends AlarmKey {
   readonly attempts: number
 }
 
-/** `waitMs`: delay before the next attempt; null after the last. */
+/** Result of sending a message. `waitMs`: delay before the next attempt; null if there won't be another. */
 export type NoticeResult =
   | { readonly type: 'sent' }
   | { readonly type: 'failed'; readonly attempts: number; readonly error: string; readonly waitMs: number | null }
-  /** Not attempted; due again immediately. */
+  /** The message wasn't sent. It is due again immediately. */
   | { readonly type: 'untried' }
 
 export const claimedNotices = new Leased<ClaimedNotice>({
@@ -27,7 +27,10 @@ export const claimedNotices = new Leased<ClaimedNotice>({
   key: { notice_id: 'noticeId' },
 })
 
-/** Claims due messages to these recipients for `leaseMs`, oldest first. */
+/**
+ * Claims due messages to these recipients for `leaseMs`, oldest first.
+ * @param operators names of the recipients.
+ */
 export async function claimNotices(db: Db, operators: readonly string[], limit: number, leaseMs: number): Promise<ClaimedNotice[]> {
   if (operators.length === 0) return []
   const leaseToken = newLeaseToken(db)
@@ -39,7 +42,10 @@ export async function claimNotices(db: Db, operators: readonly string[], limit: 
   })
 }
 
-/** Settles an attempt. A sent message also marks its alarm as notified. Skips a message that was replaced since. */
+/**
+ * Stores the result of sending a message. If it was sent, also marks its alarm as notified. If a newer message has
+ * replaced the row, the row stays unchanged.
+ */
 export async function settleNotice(db: Db, claimed: ClaimedNotice, result: NoticeResult): Promise<void> {
   const { name, account, destination } = claimed
   await db.write('notice-settle', async (tx) => {
@@ -52,7 +58,7 @@ export async function settleNotice(db: Db, claimed: ClaimedNotice, result: Notic
       sql`update sync_alert_messages set lease_token = null, ${set} where ${claimedNotices.isOurs(claimed)} and settled_at is null`,
     )
     if (result.type === 'failed') return
-    // The message was sent, even if replaced since.
+    // Mark the alarm even if a newer message replaced the row, because the old message was sent.
     await tx.run(sql`
       update alarms set notified_at = ${dbTime(tx)}
       where name = ${name} and account = ${account} and destination = ${destination}`)

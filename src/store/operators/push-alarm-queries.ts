@@ -8,7 +8,11 @@ import { itsStream } from '../schema/push-states.ts'
 const ROWS = 1_000
 const STREAMS = 200
 
-/** When the oldest change in a stream with this block (null: unblocked) was queued. Searches oldest rows, then streams due first. */
+/**
+ * @param reason why streams are blocked; null for streams that aren't blocked.
+ * @returns when the oldest waiting change of such a stream was queued; null if none is found. Searches the oldest 1,000
+ * rows, then the 200 streams due first.
+ */
 export async function oldestReady(q: Query, destination: string, reason: StreamBlock | null): Promise<TimeText | null> {
   const stream = sql`select 1 from sync_push_streams l where ${sql.raw(itsStream)}`
   const wanted = reason === null ? sql`not exists (${stream} and l.blocked is not null)` : sql`exists (${stream} and l.blocked = ${reason})`
@@ -30,7 +34,7 @@ async function oldestOfStreams(q: Query, destination: string, reason: StreamBloc
   return row?.at ?? null
 }
 
-/** When the oldest change after `cursor` was made; null if there is none. */
+/** @returns when the oldest change after `cursor` was made; null if there is no such change. */
 export async function oldestBehind(q: Query, cursor: number): Promise<TimeText | null> {
   const row = await q.sql.selectFrom('changes').select('changed_at').where('seq', '>', cursor).orderBy('seq').limit(1).executeTakeFirst()
   return row?.changed_at ?? null

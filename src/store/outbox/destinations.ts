@@ -8,44 +8,54 @@ import { byFirstColumn, COUNT_CAP, dbTime, greatest, timeValue } from '../engine
 import type { DestinationState, DestinationsTable, OutboxState, VerificationResult } from '../schema/push.ts'
 import { isIn } from './queries.ts'
 
-/** Progress of a snapshot: the last queued row. */
+/** Progress of a snapshot, which queues all current rows for a new destination: the last row that was queued. */
 export interface SnapshotPosition {
   readonly account: string
   readonly submissionId: string
   readonly entity: string
-  /** The row's key after `account` and `submission_id`; null if the submission's table is complete. */
+  /**
+   * Key of the last queued row, without `account` and `submission_id`; null if all rows of the submission in this table
+   * are queued.
+   */
   readonly key: readonly (string | number)[] | null
 }
 
-/** Counts from verifying all deliveries, or a sample. */
+/** Counts of a verification. A verification asks the target about all delivered changes or about a sample. */
 export interface VerificationSummary extends Readonly<Record<VerificationResult, number>> {
-  /** Changes that counted as delivered; `asked`: those queried. */
+  /** `delivered`: changes that counted as delivered. `asked`: changes that the target was asked about. */
   readonly delivered: number
   readonly asked: number
-  /** Missing changes, queued again. */
+  /** Changes that were missing at the target and are queued again. */
   readonly repaired: number
 }
 
 export interface DestinationRow extends Omit<DestinationsTable, 'snapshot' | 'verified'> {
-  /** null if no snapshot is in progress; a null position means before the first row. */
+  /**
+   * Progress of the snapshot; null if no snapshot is in progress. A null `position` means that no row is queued yet.
+   */
   readonly snapshot: { readonly position: SnapshotPosition | null } | null
-  /** The last complete verification; null for none. */
+  /** Counts of the last verification that wasn't limited to a submission or a period; null if there was none. */
   readonly verified: VerificationSummary | null
 }
 
-/** A configured destination, and its start if new. */
+/**
+ * A configured destination. `start`: where a new destination begins. `now`: after the newest change. `snapshot`: with
+ * all
+ * current rows. A number: after the change with this number.
+ */
 export interface DestinationStart {
   readonly name: string
   readonly start: 'now' | 'snapshot' | number
   readonly filter?: string | null
 }
 
-/** Newest outbox rows to search if a destination's row was lost. */
+/** Number of newest outbox rows to search for the cursor of a destination whose own row was lost. */
 const NEWEST_ROWS = 10_000
 
 /**
- * Creates missing rows of configured destinations. Each starts after the newest change, with a snapshot, or after a given number (clamped
- * to the stored changes). If a destination with start `now` already has outbox rows, its own row was lost, so it resumes after them.
+ * Creates missing rows of configured destinations. A start number is limited to the numbers of stored changes. If a
+ * destination with the start `now` already has outbox rows, its own row was lost. That destination resumes after its
+ * newest outbox row.
  */
 export async function ensureDestinations(db: Db, starts: readonly DestinationStart[]): Promise<void> {
   const known = new Set((await listDestinations(db.read)).map((row) => row.destination))
@@ -68,7 +78,10 @@ async function addDestination(tx: Tx, { name, start, filter = null }: Destinatio
     on conflict do nothing`)
 }
 
-/** The newest change in the outbox of a destination whose row was deleted; null if the destination is new. */
+/**
+ * @returns the number of the newest change queued for this destination; null if the newest 10,000 outbox rows have
+ * none.
+ */
 async function lostCursor(tx: Tx, name: string): Promise<number | null> {
   const row = await tx.one(sql<{ cursor: number | null }>`
     select max(seq) as cursor from (select destination, seq from sync_outbox where resent is null order by outbox_id desc limit ${sql.lit(NEWEST_ROWS)}) as newest
@@ -87,7 +100,7 @@ export interface CountedDestination extends DestinationRow {
   readonly unknown: number
 }
 
-/** All destinations with counts, each capped at `most` and from a partial index. */
+/** Lists all destinations with their numbers of waiting, dead, and unknown rows. Counting stops at `most`. */
 export async function countDestinations(q: Query, most = COUNT_CAP): Promise<CountedDestination[]> {
   const count = (state: OutboxState) => sql`(select count(*) from (
     select 1 from sync_outbox o where o.destination = d.destination and ${isIn(state)} limit ${sql.lit(most)}) as counted)`
@@ -97,7 +110,7 @@ export async function countDestinations(q: Query, most = COUNT_CAP): Promise<Cou
   return rows.map((row) => ({ ...row, ...destinationOf(row) }))
 }
 
-/** Whether at least `rows` rows wait for a destination. */
+/** @returns whether at least `rows` rows wait for the destination. */
 export async function hasQueued(q: Query, name: string, rows: number): Promise<boolean> {
   if (rows <= 0) return true
   const of = byFirstColumn(q, 'destination', name)
@@ -105,13 +118,16 @@ export async function hasQueued(q: Query, name: string, rows: number): Promise<b
     select 1 from sync_outbox where ${of.is} and state = 'ready' order by ${of.order} outbox_id limit 1 offset ${sql.lit(rows - 1)}`)
 }
 
-/** @returns null if the destination was never configured. */
+/** @returns null if the destination has no row, because it was never configured. */
 export async function findDestination(q: Query, name: string): Promise<DestinationRow | null> {
   const row = await q.sql.selectFrom('sync_destinations').selectAll().where('destination', '=', name).executeTakeFirst()
   return row ? destinationOf(row) : null
 }
 
-/** State and failures of a destination; null if unknown. `isOpen`: active and not backing off. */
+/**
+ * Reads whether a destination can receive changes. `isOpen`: active and not backing off.
+ * @returns null if the destination has no row.
+ */
 export async function destinationReadiness(
   q: Query,
   name: string,
@@ -132,8 +148,8 @@ function destinationOf(row: DestinationsTable): DestinationRow {
 }
 
 /**
- * Stops or resumes a destination. `active` also ends its backoff and clears its failures.
- * @param was the required state; omitted for any.
+ * Pauses, suspends, or resumes a destination. The state `active` also ends its backoff and clears its failures.
+ * @param was the state that the destination must have; undefined accepts any state.
  * @throws BusyError if the destination is in another state.
  */
 export async function setDestinationState(
@@ -155,7 +171,10 @@ export async function setDestinationState(
   })
 }
 
-/** Backs off a destination for `restMs`, unless suspended or backing off longer. @returns the end, by the database's clock. */
+/**
+ * Makes a destination back off for `restMs`. A suspended destination and a longer backoff stay unchanged.
+ * @returns the end of the new backoff, by the database's clock.
+ */
 export async function backOffDestination(db: Db, name: string, restMs: number, failures: number): Promise<TimeText> {
   return db.write('destination-state', async (tx) => {
     const { until } = await tx.sql.selectNoFrom(dbTime(tx, restMs).as('until')).executeTakeFirstOrThrow()
@@ -168,9 +187,10 @@ export async function backOffDestination(db: Db, name: string, restMs: number, f
 }
 
 /**
- * Clears the failures of a destination that answers. Ends its backoff if unchanged.
- * @param until from `backOffDestination`, or null.
- * @param restMs a new backoff; 0 for none.
+ * Clears the failures of a destination that answers again. Also ends its backoff, unless another process changed the
+ * end.
+ * @param until the end of the backoff, from `backOffDestination`; null if there was none.
+ * @param restMs length of a new backoff; 0 for none.
  */
 export async function endBackoff(db: Db, name: string, until: TimeText | null, restMs: number): Promise<void> {
   await db.write('destination-state', async (tx) => {
@@ -182,7 +202,10 @@ export async function endBackoff(db: Db, name: string, until: TimeText | null, r
   })
 }
 
-/** Stores why a destination's `filter` fails, and when the current failures began. A null `error` clears both. */
+/**
+ * Stores why a destination's `filter` fails. Keeps the time when the current failures began. A null `error` clears
+ * both.
+ */
 export async function noteFilterError(db: Db, name: string, error: string | null): Promise<void> {
   await db.write('destination-state', async (tx) => {
     const since = error === null ? sql`null` : sql`coalesce(filter_failed_at, ${dbTime(tx)})`
@@ -192,7 +215,7 @@ export async function noteFilterError(db: Db, name: string, error: string | null
   })
 }
 
-/** Records where a destination's first `filter` begins. */
+/** Marks the destination's cursor as the point from which its first `filter` applies. */
 export async function beginFilter(db: Db, name: string): Promise<void> {
   await db.write('destination-state', async (tx) => {
     await tx.run(sql`update sync_destinations set filtered_from = cursor where destination = ${name} and filtered_from is null`)
@@ -207,7 +230,7 @@ export async function endFilter(db: Db, name: string): Promise<void> {
   })
 }
 
-/** When the oldest waiting row of a destination was queued; null when none waits. */
+/** @returns when the oldest waiting row of a destination was queued; null if no row waits. */
 export async function oldestQueued(q: Query, destination: string): Promise<TimeText | null> {
   const of = byFirstColumn(q, 'destination', destination)
   const row = await q.one(sql<{ queued_at: TimeText }>`

@@ -14,7 +14,11 @@ import type { DestinationRow } from './destinations.ts'
 import type { QueuedChange } from './rows.ts'
 import { openStreams, streamsOf } from './streams.ts'
 
-/** The columns of a change that fan-out reads. The content stays in the log. */
+/**
+ * The columns of a change that fan-out reads. Fan-out queues each change in the outboxes of the destinations. The
+ * content
+ * of the change stays in the change log.
+ */
 export interface FanOutChange {
   readonly seq: number
   readonly account: string
@@ -25,19 +29,19 @@ export interface FanOutChange {
   readonly cause: string
   readonly event_type: string | null
   readonly occurred_at: TimeText | null
-  /** Whether a purge emptied it. */
+  /** Whether a purge emptied this change. */
   readonly isEmptied?: boolean
 }
 
 export interface NewOutboxRow extends QueuedChange {
   readonly destination: string
-  /** Content of a snapshot row; null for a change, whose content is in the log. */
+  /** Content of a snapshot row; null for a change, because the change log has its content. */
   readonly snapshot: { readonly changed_at: TimeText; readonly after: Row } | null
-  /** Whether a lost database may have sent it; see log-epoch.ts. */
+  /** Whether a database that was later lost may already have sent this row; see log-epoch.ts. */
   readonly uncertain: boolean
-  /** Resent by an operator, with the old message id or a new one. */
+  /** Set if an operator resends the change: with the `same` message id or a `new` one. */
   readonly resent?: 'same' | 'new'
-  /** This row makes the record stop matching the destination's `filter`. */
+  /** True if this change makes the record stop matching the destination's `filter`. */
   readonly leftFilter?: true
 }
 
@@ -45,20 +49,26 @@ const outbox = specWithout(syncOutbox, 'outbox_id')
 
 export const FAN_OUT = 'fan-out'
 
-/** Prevents fan-out in other transactions. @throws LogMovedError after a switch to another server, until the log is checked. */
+/**
+ * Prevents fan-out in other transactions until this one ends.
+ * @throws LogMovedError after a switch to another database server, until the change log is checked.
+ */
 export async function lockFanOut(tx: Tx): Promise<void> {
   await requireCheckedServer(tx)
   await lockNamed(tx, FAN_OUT)
 }
 
-/** Up to `limit` changes after `seq`, in order and without gaps. Damaged changes are detected when they are sent. */
+/**
+ * Reads up to `limit` changes after `seq`, ascending, without gaps. Doesn't check for damaged changes; sending detects
+ * them.
+ */
 export async function changesToFanOut(q: Query, seq: number, limit: number): Promise<FanOutChange[]> {
   return await changesOf(q, sql`where seq > ${seq} order by seq limit ${sql.lit(limit)}`)
 }
 
-/** @param which the statement's `where` clause. */
+/** @param which the `where` clause of the statement, with `order by` and `limit`. */
 export async function changesOf(q: Query, which: RawBuilder<unknown>): Promise<(FanOutChange & { readonly isEmptied: boolean })[]> {
-  // As text, because Postgres can't compare json.
+  // On Postgres, `after` is jsonb, so its text is compared.
   const after = q.kind === 'sqlite' ? sql`after` : sql`after::text`
   const rows = await q.all(sql<FanOutChange & { emptied: number }>`
     select ${fanOutColumns(q)}, case when operation <> 'purged' and before is null and ${after} = '{}' then 1 else 0 end as emptied
@@ -66,7 +76,7 @@ export async function changesOf(q: Query, which: RawBuilder<unknown>): Promise<(
   return rows.map(({ emptied, ...change }) => ({ ...change, isEmptied: emptied === 1 }))
 }
 
-/** The newest changes of a submission before `seq`, ascending, up to `limit`. */
+/** Reads the newest changes of a submission before `seq`, up to `limit`, ascending. */
 export async function changesOfSubmission(q: Query, { account, submission_id, seq }: FanOutChange, limit: number): Promise<FanOutChange[]> {
   const rows = await q.all(sql<FanOutChange>`
     select ${fanOutColumns(q)} from changes where account = ${account} and submission_id = ${submission_id} and seq < ${seq}
@@ -87,7 +97,11 @@ export interface LogEnd {
   readonly lastSeq: number
 }
 
-/** End of the change log, locked until the transaction ends. The mirror contains exactly these changes. */
+/**
+ * Reads the end of the change log and locks it until the transaction ends. The mirror contains exactly the changes up
+ * to
+ * this end.
+ */
 export async function lockLogEnd(tx: Tx): Promise<LogEnd> {
   const row = await tx.one(sql<{ log_epoch: string; last_seq: number }>`
     select log_epoch, last_seq from mirror_info where id = 1 ${rowLock(tx, 'for share')}`)
@@ -95,7 +109,10 @@ export async function lockLogEnd(tx: Tx): Promise<LogEnd> {
   return { logEpoch: row.log_epoch, lastSeq: row.last_seq }
 }
 
-/** A destination's new cursor. `snapshot`: undefined keeps the progress. `filtered`: changes that its `filter` excluded. */
+/**
+ * A destination's new cursor. `snapshot`: new progress; undefined keeps the stored progress. `filtered`: number of
+ * changes that the destination's `filter` excluded.
+ */
 export interface CursorMove {
   readonly destination: string
   readonly cursor: number
@@ -104,8 +121,11 @@ export interface CursorMove {
 }
 
 /**
- * Inserts rows into the outbox in order and moves the cursors. Must be last in the transaction. Of purged submissions, only purges are
- * queued: a purge takes the lock of `lockFanOut` before it deletes queued rows.
+ * Inserts rows into the outbox in the given order and moves the cursors. Call this last in the transaction. For a
+ * purged
+ * submission, inserts only rows with the operation `purged`. A purge deletes queued rows under the lock of
+ * `lockFanOut`,
+ * so none can be added afterwards.
  */
 export async function queueRows(tx: Tx, all: readonly NewOutboxRow[], moves: readonly CursorMove[]): Promise<void> {
   const queuedAt = timeFromMs(tx.clock.now())
@@ -154,7 +174,7 @@ function givenOf(row: NewOutboxRow, queuedAt: TimeText): GivenRow {
   }
 }
 
-/** Inserts so that `outbox_id`, the sending order, follows the order of `rows`. */
+/** Inserts rows with ascending `outbox_id` in the order of `rows`. Rows are sent in the order of `outbox_id`. */
 async function insertInOrder(tx: Tx, rows: readonly GivenRow[]): Promise<void> {
   if (rows.length === 0) return
   if (tx.kind === 'sqlite') {
@@ -171,5 +191,5 @@ async function insertInOrder(tx: Tx, rows: readonly GivenRow[]): Promise<void> {
     order by place`)
 }
 
-/** Postgres types of inserted columns, by kind. Other kinds are text. */
+/** Postgres types of the inserted columns, by column kind. Columns of other kinds are text. */
 const GIVEN_TYPE: Readonly<Record<string, string>> = { int: 'bigint', time: 'timestamptz' }

@@ -9,17 +9,20 @@ import type { DestinationRow } from './destinations.ts'
 export interface PassedRecord {
   readonly account: string
   readonly entity: string
-  /** Key without `account`, as JSON array text. */
+  /** The record's key without `account`, as the text of a JSON array. */
   readonly entityId: string
 }
 
-/** Filter state of a record that has matched a destination's `filter`. */
+/** Filter state of a record at one destination. Exists if the record has ever matched the destination's `filter`. */
 export interface Passed {
-  /** Whether the destination has the record. False if it stopped matching. */
+  /** Whether the record matches the filter now. False if it stopped matching. */
   readonly isIn: boolean
-  /** The change with which the record started or stopped matching; 0 if sent before there was a filter. */
+  /**
+   * Number of the change that made the record start or stop matching. 0 if the record was sent before there was a
+   * filter.
+   */
   readonly seq: number
-  /** The newest change contained in the full row that was sent. */
+  /** Number of the newest change that the last full row sent contains. */
   readonly through: number
 }
 
@@ -27,13 +30,15 @@ export interface SentRecord extends PassedRecord {
   readonly submissionId: string | null
 }
 
-/** Filter state of records before some of their changes are filtered. */
+/** Filter states of records, read before some of their changes are filtered. */
 export interface Known {
-  /** By `passedText`; contains no unknown records. */
+  /** Filter states by `passedText`. A record without a filter state is missing. */
   readonly passed: ReadonlyMap<string, Passed>
-  /** Records sent before there was a filter, without a stored state. */
+  /** Records that were sent before there was a filter. The database doesn't have their filter state yet. */
   readonly unstored: readonly (PassedRecord & Passed)[]
-  /** Whether other records may have been sent before there was a filter. */
+  /**
+   * Whether the destination received changes before it had a filter. If so, it may have records without a filter state.
+   */
   readonly isPartial: boolean
 }
 
@@ -43,7 +48,7 @@ export function passedText({ account, entity, entityId }: PassedRecord): string 
   return JSON.stringify([account, entity, entityId])
 }
 
-/** By `passedText`. Only records that have matched. */
+/** Reads stored filter states, by `passedText`. Records without one are missing. */
 async function passedAmong(q: Query, destination: string, records: readonly PassedRecord[]): Promise<Map<string, Passed>> {
   const keys = new Map(records.map((record) => [passedText(record), keyOf(destination, record)]))
   const rows = keys.size === 0 ? [] : await q.selectMany(passed, [...keys.values()])
@@ -55,7 +60,10 @@ async function passedAmong(q: Query, destination: string, records: readonly Pass
   )
 }
 
-/** Stored filter state of these records. If none is stored: whether they were sent before there was a filter. */
+/**
+ * Reads the filter states of these records. A record without a stored state counts as matching if it was sent before
+ * there was a filter.
+ */
 export async function knownAmong(
   q: Query,
   { destination, cursor, filtered_from: from }: Pick<DestinationRow, 'destination' | 'cursor' | 'filtered_from'>,
@@ -71,7 +79,10 @@ export async function knownAmong(
 
 const asked = { account: 'text', submission_id: 'text', entity: 'text', entity_id: 'text' } as const
 
-/** The records that a destination has or may get: their target id is stored, or the outbox still has rows for them. */
+/**
+ * @returns the given records that the destination has or may get: their id at the target is stored, or the outbox has a
+ * ready, delivered, or unknown row for them.
+ */
 export async function sentAmong(q: Query, destination: string, records: readonly SentRecord[]): Promise<PassedRecord[]> {
   const keys = new Map(
     records.map((record) => {
@@ -82,7 +93,7 @@ export async function sentAmong(q: Query, destination: string, records: readonly
   if (keys.size === 0) return []
   const isSame = (table: string) =>
     sql.raw(`${table}.account = given.account and ${table}.entity = given.entity and ${table}.entity_id = given.entity_id`)
-  // Uses the index on submissions.
+  // The condition on the submission lets the database use the index on submissions.
   const isInOutbox = (ofSubmission: RawBuilder<unknown>) => sql`exists (
     select 1 from sync_outbox o where ${isSame('o')} and ${ofSubmission} and o.destination = ${destination}
       and o.state in ('ready', 'delivered', 'unknown'))`
@@ -94,7 +105,10 @@ export async function sentAmong(q: Query, destination: string, records: readonly
   return rows.map(({ account, entity, entity_id: entityId }) => ({ account, entity, entityId }))
 }
 
-/** Stores the filter state of records. @param known distinct records. */
+/**
+ * Stores the filter states of records.
+ * @param known filter states; each record occurs once.
+ */
 export async function storePassed(tx: Tx, destination: string, known: readonly (PassedRecord & Passed)[]): Promise<void> {
   if (known.length === 0) return
   const rows = known.map(

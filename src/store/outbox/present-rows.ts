@@ -11,13 +11,20 @@ import { type PassedRecord, passedText } from './passed.ts'
 
 /** A current row of the mirror. */
 export interface PresentRow {
-  /** All change log columns, including personal ones. */
+  /** All columns that the change log has, including personal ones. */
   readonly after: Row
-  /** End of the change log when the row was read. The row contains exactly the changes up to it. */
+  /**
+   * Number of the newest change in the log when the row was read. The row contains the changes up to this number and no
+   * later ones.
+   */
   readonly asOf: number
 }
 
-/** The current rows of records, by `passedText`. One statement reads a row and the end of the log, so both match. */
+/**
+ * Reads the current rows of records, by `passedText`. One statement reads a row and the end of the log, so `asOf`
+ * matches
+ * the row.
+ */
 export async function presentRows(q: Query, records: readonly PassedRecord[]): Promise<ReadonlyMap<string, PresentRow>> {
   const found = new Map<string, PresentRow>()
   for (const [table, few] of byEntity(records)) {
@@ -51,7 +58,7 @@ async function rowsOf(q: Query, entity: Entity, records: readonly PassedRecord[]
     join mirror_info i on i.id = 1`)
 }
 
-/** Content of a change; `before` and `after` are null if the log has no object. */
+/** Content of a change. `before` and `after` are null if the log has no JSON object there. */
 export interface ChangeContent {
   readonly changedAt: TimeText
   readonly before: Row | null
@@ -71,7 +78,7 @@ export async function changeContents(q: Query, seqs: readonly number[]): Promise
 
 const currentSubmissions = specWithoutRaw(submissions)
 
-/** Current rows of submissions, without `raw`. Key: `account submission_id`. */
+/** Reads the current rows of submissions, without `raw`. Map key: `account submission_id`. */
 export async function presentSubmissions(
   q: Query,
   of: readonly { readonly account: string; readonly submission_id: string | null }[],

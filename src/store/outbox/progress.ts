@@ -1,15 +1,15 @@
 import { sql } from 'kysely'
 import type { Query } from '../engine/db.ts'
 
-/** Result of earlier attempts to push a row, from which the next attempt continues. */
+/** What earlier attempts to push a row achieved. The next attempt continues there. */
 export type PushProgress = RecordTaken | FilesWritten
 
-/** The target has a document's record, but not the file. */
+/** The target has stored the record of a document, but doesn't have its file yet. */
 export interface RecordTaken {
   readonly step: 'record_taken'
-  /** Which request `body` answers. */
+  /** The request that `body` answers: the push itself or a lookup. */
   readonly answered: 'request' | 'lookup'
-  /** Origin of the URL that answered. Only this origin gets credentials. */
+  /** Origin of the URL that answered. Credentials are sent only to this origin. */
   readonly origin: string
   readonly body: string
   /** False if `body` is truncated. */
@@ -17,17 +17,17 @@ export interface RecordTaken {
   readonly detail: string | null
 }
 
-/** The target has all files of a delivery, but some may still have temporary names. */
+/** All files of a delivery are written. Some may still have temporary names. */
 export interface FilesWritten {
   readonly step: 'files_written'
   readonly place: string
-  /** Delivery id in the names of the temporary files. */
+  /** Delivery id. The names of the temporary files contain it. */
   readonly delivery: string
   readonly manifest: string
   readonly file: string
 }
 
-/** @returns deliveries of a destination's unfinished rows, in any state. */
+/** @returns the ids of deliveries whose files are written but that aren't finished, for rows in any state. */
 export async function unfinishedDeliveries(q: Query, destination: string): Promise<ReadonlySet<string>> {
   const rows = await q.all(sql<{ progress: string }>`
     select distinct progress from sync_outbox where destination = ${destination} and progress is not null`)

@@ -6,23 +6,30 @@ import { dbTime } from '../engine/sql.ts'
 import { FAN_OUT } from './fan-out.ts'
 import { closeEmptyStreams, type LockedStream, lockStreams, type StreamKey, streamsOf, streamText } from './streams.ts'
 
-/** Rows deleted per transaction: few, so that a running `serve` doesn't wait. */
+/** Rows deleted per transaction. Small, because a running `serve` waits for the transaction. */
 const STEP = 100
 
 interface Victim extends StreamKey {
   readonly outbox_id: number
 }
 
-/** `inFlight`: rows that a sender claimed and may be sending. */
+/**
+ * `more`: call again. `inFlight`: a sender claimed the remaining rows and may be sending them. `none`: no rows remain.
+ */
 type Left = 'more' | 'inFlight' | 'none'
 
 /**
- * Removes a submission's next pushes, except purges, and empty streams. Streams blocked by a removed row continue. Rows of a stream claimed
- * by a sender stay until the lease ends, because the sender has their content.
+ * Deletes up to 100 outbox rows of a submission, except those of the purge itself, and streams that become empty.
+ * Unblocks
+ * streams that a deleted row blocked. Keeps the rows of a claimed stream until its lease ends, because the sender
+ * already
+ * has their content.
  */
 export function purgePushes(db: Db, { account, submissionId }: SubmissionRef): Promise<Left> {
   return db.write('purge', async (tx) => {
-    // The lock waits for fan-out that began before the submission was marked as purged, and makes its rows visible.
+    // Wait for fan-out that began before the submission was marked as purged. Otherwise this transaction wouldn't see
+    // the
+    // rows that such a fan-out inserts.
     await lockNamed(tx, FAN_OUT)
     const victims = tx.sql
       .selectFrom('sync_outbox')

@@ -6,7 +6,7 @@ import { wake } from '../engine/notify.ts'
 import { dbTime } from '../engine/sql.ts'
 import { givenStreams, lockStreams, type StreamKey, streamsOf, streamText } from './streams.ts'
 
-/** A submission's client or policy in a destination's AMS. */
+/** The client, and optionally the policy, of a submission in a destination's AMS. */
 export interface MappingRow {
   readonly destination: string
   readonly account: string
@@ -16,16 +16,20 @@ export interface MappingRow {
   readonly fields: Readonly<Record<string, string>>
 }
 
-/** Rows per transaction: few, because `serve` may be waiting. */
+/** Mappings stored per transaction. Small, because a running `serve` may wait for the transaction. */
 const STEP = 200
 
-/** Condition: row `m` of `push_map` names a client. A blank client doesn't count. */
+/** Condition: row `m` of `push_map` has a client that isn't blank. */
 export const namesClient = sql<boolean>`trim(m.client) <> ''`
 
 const isOther = sql<boolean>`
   push_map.client <> excluded.client or push_map.policy is distinct from excluded.policy or push_map.fields is distinct from excluded.fields`
 
-/** Stores mappings and unblocks waiting streams. A failure keeps earlier steps. @param via `import`, `admin`, `lookup`. */
+/**
+ * Stores mappings and unblocks the streams that waited for them. Works in several transactions. If one fails, the
+ * mappings of the earlier ones stay stored.
+ * @param via where the mappings come from: `import`, `admin`, or `lookup`.
+ */
 export async function storeMappings(db: Db, rows: readonly MappingRow[], via: string): Promise<void> {
   const distinct = new Map(rows.map((row) => [streamText(streamOf(row)), row]))
   const all = [...distinct.keys()].sort().flatMap((key) => distinct.get(key) ?? [])
@@ -55,10 +59,11 @@ async function storeStep(db: Db, rows: readonly MappingRow[], via: string): Prom
 }
 
 /**
- * Unblocks streams whose submission now has a mapping, even a hand-written one. Searches up to `limit` unmapped streams after `after`.
- * @param after null for the first step.
- * @param isNeeded false if the settings no longer require mappings; then all streams are unblocked.
- * @returns the last stream of the step; null at the end.
+ * Unblocks streams whose submission now has a mapping, including mappings that a person wrote into the table. Checks up
+ * to `limit` unmapped streams after `after`.
+ * @param after the last checked stream; null for the first call.
+ * @param isNeeded false if the settings no longer require mappings. Then all checked streams are unblocked.
+ * @returns the last checked stream; null if none remain.
  */
 export async function releaseMappedStreams(
   db: Db,
@@ -88,7 +93,8 @@ export async function releaseMappedStreams(
 async function unblock(tx: Tx, streams: readonly StreamKey[]): Promise<void> {
   const waiting = (await lockStreams(tx, streams)).filter((stream) => stream.blocked === 'unmapped')
   for (const { destination, account, stream, in_flight } of waiting) {
-    // A stream in flight is being looked up. Its process keeps it until the result is settled.
+    // A process is looking up the client for a stream in flight. Keep its lease time, so the process can settle the
+    // result.
     await tx.run(sql`
       update sync_push_streams set blocked = null ${in_flight === 1 ? sql`` : sql`, due_at = ${dbTime(tx)}`}
       where destination = ${destination} and account = ${account} and stream = ${stream}`)
@@ -96,12 +102,12 @@ async function unblock(tx: Tx, streams: readonly StreamKey[]): Promise<void> {
   if (waiting.length > 0) wake(tx, 'outbox')
 }
 
-/** Locks the mappings until the transaction ends. Call before locking streams. */
+/** Locks the mappings until the transaction ends. Call this before locking streams, as every transaction does. */
 export async function lockMappings(tx: Tx): Promise<void> {
   await lockNamed(tx, 'push-map')
 }
 
-/** The streams with a mapping. @returns keys of `streamText`. */
+/** @returns the streams whose submission has a mapping, as texts of `streamText`. */
 export async function mappedStreams(q: Query, streams: readonly StreamKey[]): Promise<ReadonlySet<string>> {
   if (streams.length === 0) return new Set()
   const rows = await q.all(sql<StreamKey>`
@@ -119,7 +125,7 @@ export interface MappingFilter {
   readonly destination?: string | undefined
   readonly account?: string | undefined
   readonly submissionId?: string | undefined
-  /** Only mappings after this account and submission. For one destination only. */
+  /** Only mappings after this account and submission. Requires `destination`. */
   readonly after?: { readonly account: string; readonly submissionId: string } | undefined
 }
 

@@ -4,20 +4,20 @@ import { requireCheckedServer } from '../engine/checked-server.ts'
 import type { Db, Tx } from '../engine/db.ts'
 import { Leased, newLeaseToken } from '../engine/leased.ts'
 
-/** The tokens from the last request for a destination. */
+/** The tokens that the last token request for a destination returned. */
 export interface HeldTokens {
-  /** Header value. */
+  /** Value of the authorization header. */
   readonly token: string
-  /** Epoch ms; null if the token is used until rejected. */
+  /** Expiry in epoch ms; null if unknown. A token without an expiry is used until the target rejects it. */
   readonly expiresAt: number | null
   readonly refreshToken: string | null
 }
 
-/** The lease for requesting the next token of a destination. */
+/** The lease for requesting the next token of a destination. Only its owner may send the request. */
 export interface TokenClaim {
   readonly destination: string
   readonly leaseToken: string
-  /** Stored tokens; null if none or of another login. */
+  /** Stored tokens; null if there are none, or if they belong to another login. */
   readonly held: HeldTokens | null
 }
 
@@ -31,8 +31,8 @@ export const claimedTokens = new Leased<Lease>({
 })
 
 /**
- * The tokens of one destination, shared by all processes. `PROTECT_KEYS` encrypts them with every value of `PROTECT`. A refresh token is
- * deleted before it is sent, so that no process sends it again after a crash.
+ * The tokens of one destination, shared by all processes. They are encrypted if `PROTECT_KEYS` is set; `PROTECT` has no
+ * influence. A refresh token is deleted before it is sent. After a crash, no process sends it a second time.
  */
 export class PushTokens {
   readonly #db: Db
@@ -40,7 +40,10 @@ export class PushTokens {
   readonly #leaseMs: number
   readonly #place: CipherPlace
 
-  /** @param login fingerprint of the login; tokens of other logins are ignored. @param leaseMs longer than a refresh plus a login. */
+  /**
+   * @param login fingerprint of the login. Tokens of another login are ignored.
+   * @param leaseMs lease of a token request; must be longer than a refresh plus a login.
+   */
   constructor(db: Db, destination: string, login: string, leaseMs: number) {
     this.#db = db
     this.#destination = destination
@@ -48,16 +51,20 @@ export class PushTokens {
     this.#place = { account: '', table: 'sync_push_tokens', key: JSON.stringify([destination, login]), column: 'tokens' }
   }
 
-  /** @returns the stored tokens; null if none, or of another login or key. */
+  /** @returns the stored tokens; null if there are none, or if they belong to another login or encryption key. */
   async read(): Promise<HeldTokens | null> {
     return await this.#readFrom(this.#db.read)
   }
 
-  /** Claims the next token request. @returns null if another process has it. */
+  /**
+   * Claims the right to request the next token.
+   * @returns null if another process has it.
+   * @throws LogMovedError after a switch to another database server, until the change log is checked.
+   */
   async claim(): Promise<TokenClaim | null> {
     const leaseToken = newLeaseToken(this.#db)
     return await this.#write(async (tx) => {
-      // After a restore, the change log check deletes old tokens. Before it, tokens can't be used.
+      // After a restore, the check of the change log deletes outdated tokens. Don't use tokens before that check.
       await requireCheckedServer(tx)
       const destination = this.#destination
       await tx.run(sql`insert into sync_push_tokens (destination) values (${destination}) on conflict do nothing`)
@@ -66,12 +73,18 @@ export class PushTokens {
     })
   }
 
-  /** Deletes the stored tokens before the refresh token is sent. @throws LeaseLostError */
+  /**
+   * Deletes the stored tokens. Call this before sending the refresh token.
+   * @throws LeaseLostError if another process has the claim.
+   */
   async spend(claim: TokenClaim): Promise<void> {
     await this.#write((tx) => claimedTokens.renew(tx, claim, this.#leaseMs, sql`tokens = null`))
   }
 
-  /** Stores new tokens and ends the claim. @throws LeaseLostError */
+  /**
+   * Stores new tokens and ends the claim.
+   * @throws LeaseLostError if another process has the claim.
+   */
   async store(claim: TokenClaim, tokens: HeldTokens): Promise<void> {
     const sealed = this.#db.protection.seal(JSON.stringify(tokens), this.#place)
     await this.#write((tx) => claimedTokens.settle(tx, claim, sql`tokens = ${sealed}`))

@@ -10,7 +10,7 @@ import { numberIn } from '../inbox/queries.ts'
 import type { OutboxState, PushStatusView } from '../schema/push.ts'
 import { itsRemoteId, itsStream, ofPush, readyAs } from '../schema/push-states.ts'
 
-/** Omitted fields set no limit. */
+/** Selects outbox rows. A missing field doesn't restrict the selection. */
 export interface OutboxFilter {
   readonly destination?: string | undefined
   readonly account?: string | undefined
@@ -18,20 +18,23 @@ export interface OutboxFilter {
   readonly state?: OutboxState | undefined
   readonly since?: TimeText | undefined
   readonly until?: TimeText | undefined
-  /** Only rows with a lower number. */
+  /** Only rows with a lower `outbox_id`. */
   readonly after?: number | undefined
-  /** Only rows up to this number. */
+  /** Only rows with this `outbox_id` or a lower one. */
   readonly through?: number | undefined
-  /** Replaces the condition on `destination`. */
+  /** A condition to use instead of an equality on `destination`. */
   readonly isDestination?: RawBuilder<unknown>
-  /** Only rows of streams blocked for this reason; with `destination`. */
+  /** Only rows of streams blocked for this reason. Requires `destination`. */
   readonly blocked?: string | undefined
-  /** From `numbersWithin`. */
+  /** Bounds of `outbox_id` from `numbersWithin`: `from` is included, `to` is not. */
   readonly from?: number
   readonly to?: number
 }
 
-/** A listed row. `state` is from the view push_status: `waiting`, `retrying`, `unmapped`, `held` for ready rows. */
+/**
+ * A row as lists show it. `state` comes from the view push_status. A ready row is shown as `waiting`, `retrying`,
+ * `unmapped`, or `held`.
+ */
 export interface OutboxEntry extends PushStatusView {
   readonly outbox_id: number
   readonly stream: string
@@ -50,7 +53,7 @@ const JOINED = sql`
   left join sync_push_streams l on ${sql.raw(itsStream)}
   left join sync_remote_ids r on ${sql.raw(itsRemoteId)}`
 
-/** Stored states, and displayed states of ready rows. */
+/** States to list by: the stored states, and the states that ready rows are shown with. */
 export const listedStates = ['ready', 'waiting', 'retrying', 'unmapped', 'held', 'delivered', 'dead', 'unknown', 'skipped'] as const
 export type ListedState = (typeof listedStates)[number]
 
@@ -73,7 +76,10 @@ export async function listOutbox(q: Query, { state, ...others }: OutboxListFilte
   return await q.all(sql<OutboxEntry>`${parts.length === 1 ? first : sql`${sql.join(all, sql` union all `)} order by outbox_id ${end}`}`)
 }
 
-/** The indexes on states begin with the destination, so a list of a state reads each destination's newest rows. */
+/**
+ * Splits a list of rows in one state into one query for each destination, because the indexes on states begin with the
+ * destination.
+ */
 async function filtersByIndex(q: Query, filter: OutboxFilter, blocked: 'unmapped' | 'held' | undefined): Promise<OutboxFilter[]> {
   if (!isIndexed(filter.state) || filter.submissionId !== undefined) return [filter]
   const known = await q.all(sql<{ destination: string }>`select destination from sync_destinations`)
@@ -92,7 +98,11 @@ function ofDestination(q: Query, destination: string) {
   return byFirstColumn(q, 'o.destination', destination, 'desc')
 }
 
-/** The rows of up to this many blocked streams are read by stream. With more, the newest waiting rows soon include some. */
+/**
+ * If at most this many streams are blocked, a list reads the rows of each. If more are blocked, the list reads the
+ * newest
+ * waiting rows, because enough of those are in blocked streams.
+ */
 const MOST_STREAMS = 1_000
 
 function blockedStreams(destination: string, blocked: string): RawBuilder<unknown> {
@@ -103,26 +113,36 @@ function isReadyAs(state: ListedState | undefined): state is keyof typeof readyA
   return state !== undefined && state in readyAs
 }
 
-/** The rows with this message id (one per destination), or with this outbox id if `id` is a number. */
+/**
+ * Finds the rows with this message id. Each destination, and each resend with the same id, has a row of its own. If
+ * `id` is
+ * a number, finds the row with this `outbox_id`.
+ */
 export async function findOutboxRows(q: Query, id: string): Promise<OutboxEntry[]> {
   const outboxId = numberIn(id)
   const which = outboxId === null ? sql`o.message_id = ${id.toLowerCase()}` : sql`o.outbox_id = ${outboxId}`
   return await q.all(sql<OutboxEntry>`${ENTRY} from sync_outbox o ${JOINED} where ${which} order by o.outbox_id`)
 }
 
-/** The message ids that match a shortened id; none for a number. */
+/** Finds message ids that match a shortened id. Returns none if `shortened` is a number. */
 export async function messageIdsLike(q: Query, shortened: string, limit: number): Promise<string[]> {
   return numberIn(shortened) === null ? await idsLike(q, 'sync_outbox', 'message_id', shortened.toLowerCase(), { limit }) : []
 }
 
-/** Condition: a row is in this stored state. A literal state lets both databases use partial indexes. */
+/**
+ * Condition: a row is in this stored state. The state is a literal in the SQL, so both databases can use partial
+ * indexes.
+ */
 export function isIn(state: OutboxState): RawBuilder<unknown> {
   return STOPPED.includes(state)
     ? sql`o.state = ${sql.lit(state)} and o.state in ('dead', 'unknown', 'skipped')`
     : sql`o.state = ${sql.lit(state)}`
 }
 
-/** @param byState prefers the index on states over the index on accounts. */
+/**
+ * Condition: a row matches the filter.
+ * @param byState whether the database should use the index on states instead of the index on accounts.
+ */
 export function matches(q: Query, filter: OutboxFilter, byState = isIndexed(filter.state)) {
   const conditions = [sql`1 = 1`]
   const ofSubmission = filter.submissionId !== undefined
@@ -143,7 +163,10 @@ export function matches(q: Query, filter: OutboxFilter, byState = isIndexed(filt
   return sql.join(conditions, sql` and `)
 }
 
-/** Sort key of the list: the row's number. Hides its index if that on submissions or states is better. */
+/**
+ * Sort key of the list: the row's `outbox_id`. If an index on submissions or states fits better, this hides the primary
+ * key's index from the database.
+ */
 export function place(q: Query, { state, destination, submissionId, blocked }: OutboxFilter): RawBuilder<unknown> {
   const byIndex = submissionId !== undefined || blocked !== undefined || (isIndexed(state) && destination === undefined)
   return byIndex ? unindexed(q, 'o.outbox_id') : sql`o.outbox_id`
@@ -155,13 +178,16 @@ function isIndexed(state: OutboxState | undefined): boolean {
 
 export const STOPPED: readonly OutboxState[] = ['dead', 'unknown', 'skipped']
 
-/** Search criteria without an index. */
+/** Search criteria that no index supports. */
 interface OutboxSearch {
-  /** Part of the table and operation, ids, failure, or insured. Ignores case and accents. */
+  /**
+   * Text to find in the change (such as `quotes.insert`), the ids, the failure, or the insured. Ignores case and
+   * accents.
+   */
   readonly text?: string | undefined
-  /** Failure reason, from `reasonOf`. */
+  /** Reason of the failure, as `reasonOf` returns it. */
   readonly reason?: string | undefined
-  /** The row's failure that the viewer's role may see. */
+  /** @returns the row's failure text, as far as the viewer's role may see it. */
   readonly errorOf: (row: OutboxEntry) => string | null
 }
 
@@ -182,13 +208,13 @@ function fits(row: OutboxEntry, { text, reason, errorOf }: OutboxSearch): boolea
   return haveText([change, row.entity_id, row.message_id, row.submission_id, row.insured_name, error], text)
 }
 
-/** A dead or retrying row, or one of unknown outcome. */
+/** A row that is dead, unknown, or waiting for another attempt. */
 export type FailedRow = OutboxEntry & { readonly state: 'dead' | 'unknown' | 'retrying' }
 
 /**
- * The newest dead and unknown rows of a destination, and retrying rows among its oldest. Rows are sent in order, so failing rows are the
- * oldest.
- * @param limit rows searched per state.
+ * Lists failed rows of a destination: the newest dead rows, the newest unknown rows, and retrying rows. Looks for
+ * retrying rows only among the oldest waiting rows, because rows are sent in order.
+ * @param limit maximum number of rows to read for each state.
  * @returns the rows, and whether there may be more.
  */
 export async function failedRows(q: Query, destination: string, limit: number): Promise<{ rows: FailedRow[]; hasMore: boolean }> {
@@ -200,7 +226,7 @@ export async function failedRows(q: Query, destination: string, limit: number): 
   return { rows: [...dead, ...unknown, ...retrying] as FailedRow[], hasMore: isFull }
 }
 
-/** The last of the `limit` oldest waiting rows; null if none wait. */
+/** @returns the last of the `limit` oldest waiting rows; null if no row waits. `isFull`: `limit` rows wait. */
 async function lastAmongOldest(q: Query, destination: string, limit: number) {
   const of = byFirstColumn(q, 'destination', destination)
   const row = await q.one(sql<{ outbox_id: number | null; n: number }>`

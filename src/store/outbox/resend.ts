@@ -5,23 +5,23 @@ import { rowLock, timeValue, valuesTable } from '../engine/sql.ts'
 import { changesOf, type FanOutChange } from './fan-out.ts'
 import { passedText, type SentRecord } from './passed.ts'
 
-/** Changes to resend. Omitted fields set no limit. */
+/** Changes to resend. A missing field doesn't restrict the selection. */
 export interface ResendSelection {
   readonly since?: TimeText | undefined
   readonly until?: TimeText | undefined
-  /** First and last `seq`. */
+  /** First and last `seq`, both included. */
   readonly seq?: readonly [number, number] | undefined
   readonly submissionId?: string | undefined
   readonly entity?: string | undefined
 }
 
-/** A change that may be resent. */
+/** A change that an operator may resend. */
 export interface ResendChange extends FanOutChange {
-  /** Whether a purge emptied it. */
+  /** Whether a purge emptied the change. */
   readonly isEmptied: boolean
 }
 
-/** The selected changes in a window of the log. @param to last number in the window. */
+/** Reads the selected changes with numbers after `after` and up to `to`. */
 export async function selectedChanges(
   q: Query,
   accounts: readonly string[],
@@ -44,13 +44,16 @@ function isLogged(q: Query, { since, until }: ResendSelection): RawBuilder<unkno
   return conditions
 }
 
-/** A record with selected changes. */
+/** A record that has selected changes. */
 export interface SelectedRecord extends SentRecord {
-  /** Later changes are ignored. */
+  /** Number of the last change to consider. */
   readonly upTo: number
 }
 
-/** The newest selected change of each record, by `passedText`. @param records distinct; each has a selected change. */
+/**
+ * @param records distinct records. Each has at least one selected change.
+ * @returns the number of each record's newest selected change, by `passedText`.
+ */
 export async function newestSelected(
   q: Query,
   selection: ResendSelection,
@@ -67,7 +70,7 @@ export async function newestSelected(
   const given = valuesTable(q, { account: 'text', submission_id: 'text', entity: 'text', entity_id: 'text', up_to: 'int' }, rows)
   const isIts = sql`c.account = given.account and c.entity = given.entity and c.entity_id = given.entity_id and seq <= up_to`
   const named = sql.join([isIts, ...isLogged(q, selection)], sql` and `)
-  // Uses the index on a submission's changes.
+  // Separate subqueries for records with and without a submission let the database use the index on submissions.
   const found = await q.all(sql<{ account: string; entity: string; entity_id: string; seq: number }>`
     select given.account, given.entity, given.entity_id, coalesce(
       (select max(seq) from changes c where c.submission_id = given.submission_id and ${named}),
@@ -76,7 +79,7 @@ export async function newestSelected(
   return new Map(found.map(({ account, entity, entity_id: entityId, seq }) => [passedText({ account, entity, entityId }), seq]))
 }
 
-/** The newest changes of a submission, or one change, ascending. */
+/** Reads the newest changes of a submission, or the change with number `seq`, ascending. */
 export async function changesToPreview(
   q: Query,
   accounts: readonly string[],
@@ -89,7 +92,7 @@ export async function changesToPreview(
   return await changesWhere(q, sql`seq in (${newest})`)
 }
 
-/** The stored changes with these numbers. Prevents purges of their submissions until the transaction ends. */
+/** Reads the changes with these numbers. Prevents purges of their submissions until the transaction ends. */
 export async function changesToResend(tx: Tx, seqs: readonly number[]): Promise<ResendChange[]> {
   const given = seqs.map((seq) => ({ seq }))
   const isGiven = sql`seq in (select seq from ${valuesTable(tx, { seq: 'int' }, given)})`
@@ -103,7 +106,7 @@ function changesWhere(q: Query, condition: RawBuilder<unknown>): Promise<ResendC
   return changesOf(q, sql`where ${condition} order by seq`)
 }
 
-/** How many of these changes still wait for a destination, and how many were dead-lettered. */
+/** Counts these changes at a destination: `waiting` to be sent, and `givenUp` (dead or unknown). */
 export async function unsettledAmong(
   q: Query,
   destination: string,

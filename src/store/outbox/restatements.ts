@@ -6,7 +6,10 @@ import { dbTime } from '../engine/sql.ts'
 import { syncRestatements } from '../schema/push.ts'
 import { specOf } from '../schema/table.ts'
 
-/** Submissions whose current state is resent after a log divergence. No change corrects what the lost log sent. */
+/**
+ * Submissions to send again after a restore. A destination may have received changes that the restored change log
+ * doesn't contain. No stored change corrects them, so the current state of the submission is sent.
+ */
 
 export interface Restatement {
   readonly destination: string
@@ -16,7 +19,7 @@ export interface Restatement {
 
 const restatements = specOf(syncRestatements)
 
-/** Maximum wait for a failing re-read of a submission. */
+/** A submission is sent again after this time in ms, even if it couldn't be read from the service again. */
 const LONGEST_WAIT_MS = 3_600_000
 
 export async function requestRestatements(tx: Tx, requested: readonly Restatement[]): Promise<void> {
@@ -28,7 +31,10 @@ export async function requestRestatements(tx: Tx, requested: readonly Restatemen
   )
 }
 
-/** The next submission that was read in the newest log epoch, or has waited too long for a read; null for none. */
+/**
+ * @returns the next submission to send again: read completely in the newest log epoch, or requested over an hour ago;
+ * null if there is none. `isNew`: tracked only since that epoch began.
+ */
 export async function nextRestatement(q: Query, destination: string): Promise<(Restatement & { readonly isNew: boolean }) | null> {
   const began = sql`(select began_at from sync_log_epochs order by epoch_no desc limit 1)`
   const lastRead = sql`case when r.read in (${sql.join(feeds)}) then r.last_full_read_at else r.last_read_at end`

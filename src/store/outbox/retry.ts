@@ -18,14 +18,18 @@ import {
 } from './streams.ts'
 import { claimedStreams } from './work.ts'
 
-/** `inFlight`: unchanged rows, because their streams are being sent. `nextAfter`: start of the next step; null at the end. */
+/**
+ * Result of one step. `inFlight`: rows left unchanged because their streams are being sent. `nextAfter`: the next
+ * step's
+ * `after`; null if no rows remain.
+ */
 export interface OutboxStep {
   readonly changed: number
   readonly inFlight: number
   readonly nextAfter: number | null
 }
 
-/** Rows by filter or by id. */
+/** Selects rows by a filter or by their ids. */
 export type OutboxSelection = OutboxFilter | { readonly outboxIds: readonly number[] }
 
 interface Chosen extends StreamKey {
@@ -34,10 +38,12 @@ interface Chosen extends StreamKey {
 }
 
 /**
- * Makes dead, unknown, and skipped rows ready again at their old position, with no attempts. Unblocks streams that these rows blocked. Also
- * retries "followers": changes skipped because their insert failed. A filter without a state selects dead and unknown rows. One step covers
- * up to `limit` rows after `after` (0 to begin), with followers, but at least one.
- * @param withLookup destinations with lookups. Their uncertain rows stay uncertain and are looked up first.
+ * Makes dead, unknown, and skipped rows ready again. They keep their position in the stream and start with 0 attempts.
+ * Unblocks streams that these rows blocked. Also retries the followers of an insert: changes that were skipped because
+ * the insert failed. A filter without a state selects dead and unknown rows. One call covers up to `limit` rows after
+ * `after` (0 to begin), including followers, but at least one row.
+ * @param withLookup destinations that can look up records. Their rows with an unknown outcome are looked up before they
+ * are sent again.
  */
 export async function retryRows(
   db: Db,
@@ -64,7 +70,11 @@ export async function retryRows(
   return { changed, inFlight: 0, nextAfter: chosen.length < found.length ? lastOf(chosen) : nextAfter(found, limit) }
 }
 
-/** Skips rows, including ready rows not in flight. A filter without a state selects dead and unknown rows. In steps, like `retryRows`. */
+/**
+ * Skips dead, unknown, and ready rows. Doesn't skip ready rows that are being sent. A filter without a state selects
+ * dead
+ * and unknown rows. One call covers up to `limit` rows after `after` (0 to begin).
+ */
 export async function skipRows(db: Db, selection: OutboxSelection, after: number, limit: number): Promise<OutboxStep> {
   const chosen = await choose(db.read, selection, ['ready', 'dead', 'unknown'], after, limit)
   const { changed, inFlight } = await db.write('outbox-skip', async (tx) => {
@@ -88,7 +98,7 @@ function lastOf(chosen: readonly Chosen[]): number | null {
   return chosen.at(-1)?.outbox_id ?? null
 }
 
-/** Rows that a retry or skip of these states would choose, without followers, capped at `cap`. */
+/** Counts the rows in these states that the selection contains, without followers. Counting stops at `cap`. */
 export async function countChosen(q: Query, selection: OutboxSelection, states: readonly OutboxState[], cap: number): Promise<number> {
   return (await choose(q, selection, states, 0, cap)).length
 }
@@ -113,7 +123,7 @@ async function choose(
     order by ${number} limit ${sql.lit(limit)}`)
 }
 
-/** The first rows that, with followers, fit into `limit`; at least one. */
+/** @returns the first rows that, with their followers, are at most `limit` rows; at least one row. */
 async function limitWithFollowers(q: Query, chosen: readonly Chosen[], limit: number): Promise<readonly Chosen[]> {
   if (chosen.length < 2) return chosen
   const rows = await q.all(sql<{ outbox_id: number; n: number }>`
@@ -133,7 +143,7 @@ async function followersOf(tx: Tx, chosen: readonly Chosen[]): Promise<Chosen[]>
     select f.outbox_id, f.destination, f.account, f.stream, f.state ${followers(tx, chosen)}`)
 }
 
-/** `f`: changes skipped because their insert `i` in `chosen` wasn't delivered. */
+/** A `from` clause. `i`: inserts among `chosen`. `f`: changes that were skipped because insert `i` wasn't delivered. */
 function followers(q: Query, chosen: readonly Chosen[]): RawBuilder<unknown> {
   const inserts = sql`select * from sync_outbox where outbox_id in ${amongIds(q, chosen.map(idOf))} and operation = 'insert'`
   const follows = sql`
@@ -141,11 +151,16 @@ function followers(q: Query, chosen: readonly Chosen[]): RawBuilder<unknown> {
     and f.destination = i.destination and f.entity = i.entity and f.entity_id = i.entity_id
     and f.state = 'skipped' and f.error = ${ID_NOT_KNOWN}`
   if (q.kind === 'sqlite') return sql`from (${inserts}) i join sync_outbox f on ${follows}`
-  // Joins from inserts to followers. Without statistics of a new queue, Postgres might choose the reverse, in quadratic time.
+  // `offset 0` makes Postgres join from inserts to followers. Without table statistics, it might choose the reverse
+  // order,
+  // which takes quadratic time.
   return sql`from (${inserts} offset 0) i cross join lateral (select * from sync_outbox f where ${follows} offset 0) f`
 }
 
-/** Locks the chosen rows that still have one of `states`. */
+/**
+ * Locks the chosen rows.
+ * @returns the rows that still have one of `states`.
+ */
 async function lockRows(tx: Tx, chosen: readonly Chosen[], states: readonly OutboxState[]): Promise<Chosen[]> {
   if (chosen.length === 0) return []
   const lock = rowLock(tx, 'for update')
@@ -165,8 +180,9 @@ function idOf(row: Chosen): number {
 }
 
 /**
- * Unblocks streams blocked by one of the rows, and makes other idle streams due. Clears expired leases, so that former owners cannot
- * settle.
+ * Makes the rows' streams due now, unless they are being sent. Unblocks streams that one of the rows blocked. Also
+ * clears
+ * expired leases, so a former owner can't settle.
  */
 async function unblockStreams(tx: Tx, locked: readonly LockedStream[], rows: readonly Chosen[]): Promise<void> {
   const touched = new Set(rows.map(streamText))
@@ -192,8 +208,9 @@ const IS_OPEN = sql`exists (select 1 from sync_push_streams l where ${sql.raw(it
 type Retrying = StreamKey & { readonly outbox_id: number }
 
 /**
- * Makes failed rows that wait for their next attempt due now, and ends the backoff of their destinations. Keeps attempt counts. One step
- * covers up to `limit` rows after `after`. `inFlight`: rows whose streams are being sent.
+ * Makes failed rows that wait for another attempt due now, and ends the backoff of their destinations. Keeps attempt
+ * counts. One call covers up to `limit` rows after `after`.
+ * @returns `inFlight`: rows whose stream is blocked or being sent.
  */
 export async function retryNow(db: Db, filter: OutboxFilter, after: number, limit: number): Promise<OutboxStep> {
   const rows = await retrying(db.read, filter, after, limit)
@@ -215,10 +232,13 @@ export async function retryNow(db: Db, filter: OutboxFilter, after: number, limi
   })
 }
 
-/** Makes waiting streams due now. @returns how many; fewer than `limit` if none are left. */
+/**
+ * Makes the waiting streams of a destination due now.
+ * @returns the number of changed streams. If fewer than `limit`, none remain.
+ */
 export async function makeStreamsDue(db: Db, name: string, limit: number): Promise<number> {
   return db.write('destination-state', async (tx) => {
-    // A leased stream is in flight; `due_at` is its lease's end.
+    // Skip leased streams: they are being sent, and `due_at` is the end of their lease.
     const waiting = sql`select destination, account, stream from sync_push_streams
       where destination = ${name} and blocked is null and due_at > ${dbTime(tx)} and lease_token is null
       order by due_at limit ${sql.lit(limit)} ${skipLocked(tx)}`
@@ -228,7 +248,7 @@ export async function makeStreamsDue(db: Db, name: string, limit: number): Promi
   })
 }
 
-/** Number of rows `retryNow` would make due, capped at `cap`. */
+/** Counts the rows that `retryNow` would make due. Counting stops at `cap`. */
 export async function countRetrying(q: Query, filter: OutboxFilter, cap: number): Promise<number> {
   return (await retrying(q, filter, 0, cap)).length
 }

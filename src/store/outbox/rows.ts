@@ -13,52 +13,61 @@ import type { PushProgress } from './progress.ts'
 import { namesClient } from './push-map.ts'
 import { givenStreams, type StreamKey } from './streams.ts'
 
-/** `error` of a change skipped because its record's id at the target is unknown. A retry of the insert finds followers by this text. */
+/**
+ * Error text of a change that was skipped because the record's id at the target is unknown. When the insert is retried,
+ * its followers are found by this text.
+ */
 export const ID_NOT_KNOWN =
   "not sent: the target's id of the record is not known, because its insert was left out, was never taken, or was taken without an id"
 
 /** The change that a row delivers. */
 export interface QueuedChange {
-  /** A UUID, the same on every attempt. Sent as `webhook-id`, `refId`, or external id. */
+  /** A UUID that stays the same on every attempt. Sent as `webhook-id`, `refId`, or external id. */
   readonly messageId: string
   readonly account: string
   readonly submissionId: string | null
   readonly entity: string
-  /** Key without `account`, as JSON array text. */
+  /** The record's key without `account`, as the text of a JSON array. */
   readonly entityId: string
   readonly operation: string
   readonly cause: string
-  /** Number of the change. In a snapshot row: of its newest change. */
+  /** Number of the change. For a snapshot row: number of the newest change that the row contains. */
   readonly seq: number
 }
 
-/** An outbox row with all data needed to send it, including personal fields. */
+/** An outbox row with everything needed to send it, including personal fields. */
 export interface OutboxRow extends QueuedChange {
   readonly outboxId: number
   readonly snapshot: boolean
-  /** '' if the change was deleted or damaged in the log, so that it cannot be sent. */
+  /**
+   * Time of the change; '' if the change log no longer has the change or its content is damaged. Such a row can't be
+   * sent.
+   */
   readonly changedAt: TimeText
   readonly before: Row | null
   readonly after: Row | null
-  /** Exact JSON text of `after` in the log; null if the database doesn't return it. */
+  /** Exact JSON text of `after` in the log. Null on Postgres and for snapshot rows. */
   readonly afterText: string | null
   readonly attempts: number
   /** HTTP status of the last attempt. */
   readonly status: number | null
-  /** Whether an unknown outcome preceded this claim. */
+  /** Whether an earlier attempt has an unknown outcome. */
   readonly uncertain: boolean
   readonly progress: PushProgress | null
-  /** When the last attempt before this claim ended, or may have begun (see `StreamClaim.lookupAfterMs`). */
+  /**
+   * When the last attempt before this claim ended. With `StreamClaim.lookupAfterMs`: when it may have begun. Null if
+   * none.
+   */
   readonly triedAt: TimeText | null
-  /** Resent by an operator, with the old id or a new one. */
+  /** Set if an operator resends the change: with the `same` message id or a `new` one. */
   readonly resent: 'same' | 'new' | null
-  /** This row makes the record stop matching the destination's `filter`. */
+  /** True if this change makes the record stop matching the destination's `filter`. */
   readonly leftFilter: boolean
   readonly remoteId: string | null
   readonly mapping: { readonly client: string; readonly policy: string | null; readonly fields: Readonly<Record<string, string>> } | null
-  /** The submission's current row, without `raw`; null if missing or not requested. */
+  /** The submission's current row, without `raw`; null if there is none or it wasn't requested. */
   readonly submission: Row | null
-  /** `thread_messages.direction` of a message (`inbound`: written by the brokerage); otherwise null. */
+  /** For a message, `thread_messages.direction` (`inbound`: written by the brokerage); otherwise null. */
   readonly direction: string | null
 }
 
@@ -94,15 +103,16 @@ interface Found {
 }
 
 export interface FirstRows {
-  /** By `account stream`. No empty streams. */
+  /** Rows by the key `account stream`. Streams without rows are missing. */
   readonly byStream: ReadonlyMap<string, OutboxRow[]>
-  /** Whether the byte limit excluded rows. */
+  /** Whether the byte limit left out rows. */
   readonly isFull: boolean
 }
 
 /**
- * The first `limit` ready rows of each stream. Of these, the oldest within the byte limit; at least one.
- * @param options `submissions`: whether to read them.
+ * Reads the first `limit` ready rows of each stream, oldest first. Stops at the byte limit, but returns at least one
+ * row.
+ * @param options `submissions`: whether to also read the submissions' current rows.
  */
 export async function firstRows(
   q: Query,
@@ -140,10 +150,13 @@ const unqueued = {
   left_filter: 'int',
 } as const
 
-/** A row that isn't queued yet. */
+/** A row that isn't in the outbox yet. */
 type UnsentRow = QueuedChange & { readonly snapshot: object | null; readonly leftFilter?: boolean }
 
-/** Rows as they would be sent now, queued or not, in order; numbered from 1. Writes nothing. */
+/**
+ * Returns rows as a sender would get them now, numbered from 1 in the given order. The rows needn't be in the outbox.
+ * Writes nothing.
+ */
 export async function rowsAsSent(q: Query, rows: readonly UnsentRow[], destination: string): Promise<OutboxRow[]> {
   const given = rows.map(({ messageId, account, submissionId, entity, entityId, operation, cause, seq, snapshot, leftFilter }, index) => ({
     outbox_id: index + 1,
@@ -165,7 +178,7 @@ export async function rowsAsSent(q: Query, rows: readonly UnsentRow[], destinati
   return await completed(q, await readRows(q, asSent))
 }
 
-/** The delivered rows among these, with all data that was sent, in order. Claims nothing. */
+/** Reads the delivered rows among these ids, with all data that was sent, in order. Claims nothing. */
 export async function deliveredRows(q: Query, outboxIds: readonly number[]): Promise<OutboxRow[]> {
   const taken = sql`${givenIds(q, outboxIds)} join sync_outbox o on o.outbox_id = given.outbox_id and o.state = 'delivered'`
   return await completed(q, await readRows(q, taken))
@@ -180,7 +193,7 @@ async function completed(q: Query, found: readonly Found[]): Promise<OutboxRow[]
 }
 
 async function readRows(q: Query, from: RawBuilder<unknown>): Promise<Found[]> {
-  // On SQLite, only columns are decoded; an expression returns the JSON text.
+  // On SQLite, `+` keeps the driver from decoding the column, so the query returns the exact JSON text.
   const after = q.kind === 'sqlite' ? sql`+c.after` : sql`c.after`
   const rows = await q.all(sql<Found>`
     select o.stream, o.outbox_id, o.message_id, o.account, o.submission_id, o.entity, o.entity_id, o.operation, o.cause, o.seq, o.snapshot,
@@ -203,19 +216,22 @@ function readText(row: Found): void {
   if (typeof stored === 'string') row.after_text = stored
 }
 
-/** A table `given` of outbox ids for a `from` clause, as one parameter. */
+/** A table `given` of outbox ids for a `from` clause. All ids are one query parameter. */
 function givenIds(q: Pick<Query, 'kind'>, outboxIds: readonly number[]): RawBuilder<unknown> {
   const json = JSON.stringify(outboxIds)
   if (q.kind === 'sqlite') return sql`(select value as outbox_id from json_each(${json})) as given`
   return sql`(select value::bigint as outbox_id from json_array_elements_text(${json}::json)) as given`
 }
 
-/** Outbox ids, for use after `in`. */
+/** A subquery of outbox ids, for use after `in`. */
 export function amongIds(q: Pick<Query, 'kind'>, outboxIds: readonly number[]): RawBuilder<number> {
   return sql<number>`(select outbox_id from ${givenIds(q, outboxIds)})`
 }
 
-/** Directions of messages. From the change if it has the full message, otherwise from the mirror. @returns by `outbox_id`. */
+/**
+ * Finds the directions of messages. Uses the change if it contains the full message, otherwise the mirror.
+ * @returns directions by `outbox_id`.
+ */
 async function readDirections(q: Query, found: readonly Found[]): Promise<ReadonlyMap<number, string>> {
   const directionOf = new Map<number, string>()
   const missing = new Map<string, Row>()
@@ -247,13 +263,15 @@ function messageText(account: string, entityId: string): string {
 
 type Content = Pick<Found, 'changed_at' | 'before' | 'after' | 'after_text'>
 
-/** A change's content is in the log, a snapshot row's in the outbox. */
+/** Content of the change. The change log has the content of a change; the outbox has the content of a snapshot row. */
 function contentOf(row: Found): Content {
   if (row.snapshot === null) return isWhole(row.before) && isWhole(row.after) ? row : { changed_at: null, before: null, after: null }
   return { before: null, ...(JSON.parse(row.snapshot) as { changed_at: TimeText; after: Row }) }
 }
 
-/** False for hand-written text or numbers. */
+/**
+ * @returns whether the content is null or a JSON object. Text or a number is damage, such as a manual edit of the log.
+ */
 function isWhole(columns: Row | null): boolean {
   return columns === null || isObject(columns)
 }
@@ -289,10 +307,14 @@ function outboxRow(row: Found, submission: Row | null, direction: string | null)
   }
 }
 
-/** Byte limit for the changes of one claim. Parsing blocks the event loop, and rows of several claims are in memory. */
+/**
+ * Maximum size in bytes of the changes in one claim. Parsing them blocks the event loop, and several claims are in
+ * memory
+ * at the same time.
+ */
 const CLAIM_BYTES = 2 << 20
 
-/** `isFull`: the byte limit excluded rows. */
+/** `isFull`: the byte limit left out rows. */
 async function firstIds(
   q: Query,
   streams: readonly StreamKey[],
@@ -308,7 +330,7 @@ interface Measured {
   readonly bytes: number
 }
 
-/** Separate queries for SQLite and Postgres, so that each finds a stream's rows by index. */
+/** Measures the first rows of each stream. SQLite and Postgres need different queries to use the index on streams. */
 async function measureRows(q: Query, streams: readonly StreamKey[], limit: number): Promise<readonly Measured[]> {
   const given = givenStreams(q, streams)
   const ofStream = (columns: string) => sql`
@@ -327,7 +349,7 @@ async function measureRows(q: Query, streams: readonly StreamKey[], limit: numbe
     order by o.outbox_id`)
 }
 
-/** @returns ids of the first rows within `limit` bytes; at least one. */
+/** @returns ids of the oldest rows that together have at most `limit` bytes; at least one. */
 function oldestWithin(rows: readonly Measured[], limit: number): number[] {
   let bytes = 0
   const tooMany = rows.findIndex((row, position) => {
@@ -337,7 +359,11 @@ function oldestWithin(rows: readonly Measured[], limit: number): number[] {
   return rows.slice(0, tooMany === -1 ? rows.length : tooMany).map((row) => row.outbox_id)
 }
 
-/** Length of a value as text. Doesn't read the value if the size is known. */
+/**
+ * SQL for the size of a value in bytes. On Postgres, a small value's stored size is used, which is faster than
+ * converting
+ * the value to text.
+ */
 function bytesOf(q: Query, column: RawBuilder<unknown>): RawBuilder<unknown> {
   if (q.kind === 'sqlite') return sql`coalesce(octet_length(${column}), 0)`
   return sql`coalesce(case when pg_column_size(${column}) < 2000 then pg_column_size(${column}) else octet_length(${column}::text) end, 0)`

@@ -16,7 +16,10 @@ export interface SnapshotRow {
   readonly after: Row
 }
 
-/** Accounts by name, then submissions, then tables in the order of `entities`. */
+/**
+ * Rows that a snapshot contains. Order: accounts by name, then submissions by id, then tables in the order of
+ * `entities`.
+ */
 export interface SnapshotScope {
   readonly accounts: readonly string[]
   readonly entities: readonly string[] | null
@@ -24,11 +27,11 @@ export interface SnapshotScope {
 
 export interface SnapshotPage {
   readonly rows: readonly SnapshotRow[]
-  /** null after the last page. */
+  /** Where the next page begins; null after the last page. */
   readonly position: SnapshotPosition | null
 }
 
-/** About `limit` rows after `position`. A page ends when it is full, or after `limit` tables. */
+/** Reads about `limit` rows after `position`. The page ends when it is full or after reading `limit` tables. */
 export async function snapshotPage(
   q: Query,
   scope: SnapshotScope,
@@ -51,7 +54,7 @@ export async function snapshotPage(
   return { rows, position: at }
 }
 
-/** All rows of a submission in these tables, up to `limitEach` per table. */
+/** Reads the rows of a submission in these tables, up to `limitEach` rows of each table. */
 export async function rowsOfSubmission(
   q: Query,
   tables: readonly string[],
@@ -67,7 +70,11 @@ export async function rowsOfSubmission(
   return rows
 }
 
-/** The rest of the current table, the submission's next table, or the next submission. */
+/**
+ * @returns where to continue: the rest of the current table, the submission's next table, or the next submission; null
+ * at
+ * the end.
+ */
 async function nextTable(
   q: Query,
   scope: SnapshotScope,
@@ -98,7 +105,10 @@ interface Placed {
   readonly entity_id: string
 }
 
-/** Whether a snapshot at `position` will still reach each record. If so, its changes need no queueing, because the snapshot has them. */
+/**
+ * @returns for each record, whether the snapshot will still reach it. If so, its changes needn't be queued, because the
+ * snapshot will contain them.
+ */
 export async function stillToCome(q: Query, position: SnapshotPosition | null, records: readonly Placed[]): Promise<boolean[]> {
   if (position === null) return records.map(() => true)
   const behind = await submissionsBehind(q, position.submissionId, records)

@@ -4,11 +4,13 @@ import { dbTime, rowLock, valuesTable } from '../engine/sql.ts'
 import type { StreamBlock } from '../schema/push.ts'
 
 /**
- * Streams of the outbox. A stream's row exists while it has ready rows or is blocked. A transaction that adds or removes ready rows locks
- * the stream first. No other transaction can then delete the stream as empty.
+ * Streams of the outbox. A stream has a row in `sync_push_streams` while it has ready rows or a row holds it
+ * (`held_by`).
+ * A transaction that adds or removes ready rows locks the stream first. Otherwise another transaction could delete the
+ * stream as empty.
  */
 
-/** Identifies a stream: a submission's changes for a destination. */
+/** Identifies a stream: the changes of one submission for one destination. */
 export interface StreamKey {
   readonly destination: string
   readonly account: string
@@ -23,10 +25,14 @@ export function streamsOf(rows: readonly StreamKey[]): StreamKey[] {
   return [...new Map(rows.map((row) => [streamText(row), row])).values()]
 }
 
-/** Creates missing streams, due immediately, and locks all of them. @param keys distinct. */
+/**
+ * Creates missing streams, due immediately, and locks all of them.
+ * @param keys distinct keys.
+ */
 export async function openStreams(tx: Tx, keys: readonly StreamKey[]): Promise<void> {
   if (keys.length === 0) return
-  // The update only locks the rows, in key order as everywhere.
+  // The update changes nothing. It locks the existing rows in key order, as all other code does, which avoids
+  // deadlocks.
   const kept = tx.kind === 'sqlite' ? sql`do nothing` : sql`(destination, account, stream) do update set due_at = sync_push_streams.due_at`
   await tx.run(sql`
     insert into sync_push_streams (destination, account, stream, due_at)
@@ -38,11 +44,11 @@ export interface LockedStream extends StreamKey {
   readonly lease_token: string | null
   readonly blocked: StreamBlock | null
   readonly held_by: number | null
-  /** 1 while a process may be sending from the stream. */
+  /** 1 while a process has leased the stream and may be sending its rows; otherwise 0. */
   readonly in_flight: number
 }
 
-/** Locks the existing streams, in key order. */
+/** Locks the streams that exist, in key order. */
 export async function lockStreams(tx: Tx, keys: readonly StreamKey[]): Promise<LockedStream[]> {
   if (keys.length === 0) return []
   const lock = rowLock(tx, 'for update of l')
@@ -54,14 +60,14 @@ export async function lockStreams(tx: Tx, keys: readonly StreamKey[]): Promise<L
     order by l.destination, l.account, l.stream ${lock}`)
 }
 
-/** Ends the leases of locked streams and makes them due immediately. */
+/** Ends the leases of streams and makes the streams due immediately. Lock them first. */
 export async function makeDue(tx: Tx, streams: readonly StreamKey[]): Promise<void> {
   await tx.run(sql`
     update sync_push_streams set lease_token = null, due_at = ${dbTime(tx)}
     where (destination, account, stream) in (select destination, account, stream from ${givenStreams(tx, streams)})`)
 }
 
-/** Deletes locked streams without ready rows that aren't blocked. */
+/** Deletes streams that have no ready rows and that no row holds. Lock them first. */
 export async function closeEmptyStreams(tx: Tx, keys: readonly StreamKey[]): Promise<void> {
   if (keys.length === 0) return
   await tx.run(sql`
@@ -72,13 +78,13 @@ export async function closeEmptyStreams(tx: Tx, keys: readonly StreamKey[]): Pro
           and o.stream = sync_push_streams.stream and o.state = 'ready')`)
 }
 
-/** A table `given` of streams for a `from` clause. */
+/** A table `given` of stream keys for a `from` clause. */
 export function givenStreams(q: Pick<Query, 'kind'>, keys: readonly StreamKey[]): RawBuilder<unknown> {
   const rows = keys.map(({ destination, account, stream }) => ({ destination, account, stream }))
   return valuesTable(q, { destination: 'text', account: 'text', stream: 'text' }, rows)
 }
 
-/** Number of blocked streams of a destination, by reason. Uses an index. */
+/** Counts the blocked streams of a destination by reason. Uses an index. */
 export async function countBlockedStreams(q: Query, destination: string): Promise<{ readonly unmapped: number; readonly held: number }> {
   const rows = await q.sql
     .selectFrom('sync_push_streams')

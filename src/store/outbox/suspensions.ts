@@ -5,29 +5,39 @@ import type { Db, Tx } from '../engine/db.ts'
 import { wake } from '../engine/notify.ts'
 import { dbTime } from '../engine/sql.ts'
 
-/** Maximum delay between probes: the first 20 (about 9 minutes), and later ones. */
+/**
+ * Maximum delay between probes of a suspended destination: for the first 20 probes (about 9 minutes), and for later
+ * probes.
+ */
 const [FIRST_DELAYS_MS, LATER_DELAYS_MS] = [30_000, 300_000]
 const FIRST_PROBES = 20
-/** Delay after a rejected login. */
+/** Delay between probes after the target rejected the login. */
 const LOGIN_DELAY_MS = 900_000
 
-/** When a suspended destination is retried. */
+/** When to probe a suspended destination. */
 export interface ProbeDelay {
-  /** `manually`: when an operator resumes it or the settings change. */
+  /**
+   * `soon`: after growing delays. `slowly`: every 15 minutes. `manually`: only after an operator resumes the
+   * destination or
+   * the settings change.
+   */
   readonly retry: 'soon' | 'slowly' | 'manually'
-  /** First delay in ms, doubled each time. */
+  /** First delay in ms. Each further delay is twice as long. */
   readonly baseMs: number
-  /** Minimum delay in ms, requested by the target. */
+  /** Minimum delay in ms that the target requested; 0 if none. */
   readonly leastMs: number
 }
 
 export interface Suspension extends ProbeDelay {
   readonly reason: string
-  /** Fingerprint of the rejected settings. */
+  /** Fingerprint of the settings that the target rejected. */
   readonly refusedWith: string
 }
 
-/** Suspends a destination, or extends its suspension. Ignores a paused one. */
+/**
+ * Suspends a destination, or schedules the next probe if it is already suspended. Leaves a paused destination
+ * unchanged.
+ */
 export async function suspendDestination(db: Db, name: string, suspension: Suspension): Promise<void> {
   const { reason, refusedWith } = suspension
   await db.write('destination-state', async (tx) => {
@@ -41,7 +51,10 @@ export async function suspendDestination(db: Db, name: string, suspension: Suspe
   })
 }
 
-/** Schedules the next probe if the last didn't show whether the endpoint works. */
+/**
+ * Schedules the next probe of a suspended destination. Call this if the last probe didn't show whether the endpoint
+ * works.
+ */
 export async function postponeProbe(db: Db, name: string, delay: ProbeDelay): Promise<void> {
   await db.write('destination-state', async (tx) => {
     const row = await readState(tx, name)
@@ -53,12 +66,15 @@ export async function postponeProbe(db: Db, name: string, delay: ProbeDelay): Pr
   })
 }
 
-/** Resumes a suspended destination whose endpoint accepts requests. */
+/** Makes a suspended destination active again. Call this when its endpoint accepts requests. */
 export async function endSuspension(db: Db, name: string): Promise<void> {
   await db.write('destination-state', (tx) => activate(tx, name))
 }
 
-/** Makes a probe due now, because the last probe sent nothing or the settings changed. */
+/**
+ * Makes the next probe of a suspended destination due now. Call this if the last probe sent nothing or the settings
+ * changed.
+ */
 export async function probeNow(db: Db, name: string): Promise<void> {
   await db.write('destination-state', async (tx) => {
     await tx.run(sql`update sync_destinations set retry_at = ${dbTime(tx)} where destination = ${name} and state = 'suspended'`)
@@ -67,8 +83,10 @@ export async function probeNow(db: Db, name: string): Promise<void> {
 }
 
 /**
- * Claims the next probe of a suspended destination; resumes it if no stream waits. @param leaseMs delay until the next probe if this one
- * has no outcome.
+ * Claims the due probe of a suspended destination. If no stream has anything to send, makes the destination active
+ * instead.
+ * @param leaseMs delay until the next probe if the outcome of this one isn't stored.
+ * @returns whether the caller may send a probe.
  */
 export async function takeProbe(tx: Tx, name: string, leaseMs: number): Promise<boolean> {
   const updated = await tx.run(sql`
@@ -80,7 +98,7 @@ export async function takeProbe(tx: Tx, name: string, leaseMs: number): Promise<
   return false
 }
 
-/** Makes a claimed probe due again, because no stream was due. */
+/** Makes a claimed probe due again. Call this if no stream was due, so nothing was sent. */
 export async function returnProbe(tx: Tx, name: string): Promise<void> {
   await tx.run(sql`update sync_destinations set retry_at = ${dbTime(tx)} where destination = ${name} and state = 'suspended'`)
 }

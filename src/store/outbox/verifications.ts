@@ -9,18 +9,19 @@ import type { VerificationSummary } from './destinations.ts'
 import type { NewOutboxRow } from './fan-out.ts'
 import { amongIds, type OutboxRow } from './rows.ts'
 
-/** Changes to query. Omitted fields set no limit. */
+/** Delivered changes to ask the target about. A missing field doesn't restrict the selection. */
 export interface DeliveredSelection {
   readonly submissionId?: string | undefined
   readonly since?: TimeText | undefined
 }
 
-/** Outbox rows to search per step. */
+/** Outbox rows that one step searches. */
 const LOOKED = 5_000
 
 /**
- * The rows after `after` (0 to begin) whose changes count as delivered. For a resent change: the newest row.
- * @returns outbox ids, and where to continue; null at the end.
+ * Finds rows after `after` (0 to begin) whose changes count as delivered. For a resent change, only its newest row
+ * counts.
+ * @returns outbox ids, and the next call's `after`; null if no rows remain.
  */
 export async function deliveredAfter(
   q: Query,
@@ -40,7 +41,10 @@ export async function deliveredAfter(
   return { ids, next: rows.length < LOOKED ? null : (rows.at(-1)?.outbox_id ?? null) }
 }
 
-/** Condition: no later row `n` of the same change exists, neither with the same id nor resent under a new id. */
+/**
+ * Condition: row `o` is the newest row of its change. No later row `n` has the same message id, and none resends the
+ * change with a new id.
+ */
 const IS_NEWEST = sql`
   not exists (select 1 from sync_outbox n where n.message_id = o.message_id and n.destination = o.destination
     and n.outbox_id > o.outbox_id and n.state <> 'skipped')
@@ -50,8 +54,9 @@ const IS_NEWEST = sql`
       and n.resent is not null and n.outbox_id > o.outbox_id))`
 
 /**
- * Delivered rows that the target may lack. `mapped`: the submission got another client. `dropped`: the target deleted the record as
- * requested.
+ * Finds delivered rows that the target may legitimately lack.
+ * @returns reasons by outbox id. `mapped`: the submission got another client later. `dropped`: the target deleted the
+ * record as requested.
  */
 export async function unexpected(q: Query, outboxIds: readonly number[]): Promise<ReadonlyMap<number, 'mapped' | 'dropped'>> {
   if (outboxIds.length === 0) return new Map()
@@ -62,13 +67,13 @@ export async function unexpected(q: Query, outboxIds: readonly number[]): Promis
   return new Map(rows.map(({ outbox_id: id, why }) => [id, why]))
 }
 
-/** A row, and the target's answer. */
+/** A delivered row, and what the target answered about it. */
 export interface Verified {
   readonly row: Pick<OutboxRow, 'messageId' | 'account' | 'submissionId' | 'entity' | 'entityId'>
   readonly result: VerificationResult
 }
 
-/** Stores a target's answers. Keeps `repaired_at`, unless the target lacks the change again. */
+/** Stores a target's answers. Keeps `repaired_at`, but clears it if the target lacks the change again. */
 export async function storeVerifications(tx: Tx, destination: string, verified: readonly Verified[]): Promise<void> {
   if (verified.length === 0) return
   const rows = verified.map(
@@ -92,21 +97,26 @@ export async function storeVerifications(tx: Tx, destination: string, verified: 
 
 const GIVEN = { account: 'text', message_id: 'text', submission_id: 'text', entity: 'text', entity_id: 'text', result: 'text' } as const
 
-/** Condition: a newer change of the record waits. A repair deletes the record's id at the target, so the change would be skipped. */
+/**
+ * Condition: a newer change of the same record waits. A repair would delete the record's id at the target, and the
+ * waiting
+ * change would then be skipped.
+ */
 const aNewerWaits = (tx: Tx) => sql`
   exists (select 1 from sync_outbox n where n.destination = o.destination and n.account = o.account and n.stream = o.stream and n.state = 'ready'
     and n.entity = o.entity and n.entity_id = o.entity_id and ${unindexed(tx, 'n.seq')} > o.seq)`
 
-/** A row to resend with the same message id. */
+/** A row to resend with its message id unchanged. */
 export type Requeued = Omit<NewOutboxRow, 'uncertain'> & { readonly outboxId: number }
 
 /**
- * The given rows that still count as delivered, in order, to be queued again. Excludes rows with a newer change of the record waiting.
- * Excludes data that the target deleted as requested or a purge emptied.
+ * Finds which of these rows still count as delivered and can be queued again, in order. Leaves out rows whose record
+ * has a
+ * newer waiting change. Also leaves out rows whose record the target deleted as requested.
  */
 export async function stillDelivered(tx: Tx, destination: string, outboxIds: readonly number[]): Promise<Requeued[]> {
   if (outboxIds.length === 0) return []
-  // Prevents purges of the submissions until the transaction ends.
+  // Prevent purges of the submissions until the transaction ends.
   await tx.run(sql`
     select 1 from submissions where (account, submission_id) in (
       select account, submission_id from sync_outbox where outbox_id in ${amongIds(tx, outboxIds)})
@@ -129,7 +139,9 @@ export async function stillDelivered(tx: Tx, destination: string, outboxIds: rea
 }
 
 /**
- * Records that changes are queued again. For inserts, also deletes the record's id at the target, because the target will assign a new one.
+ * Marks changes as queued again. For an insert, also deletes the record's stored id at the target, because the target
+ * will
+ * assign a new id.
  */
 export async function markRepaired(tx: Tx, destination: string, rows: readonly Requeued[]): Promise<void> {
   for (const { account, messageId, operation, entity, entityId } of rows) {
@@ -143,13 +155,13 @@ export async function markRepaired(tx: Tx, destination: string, rows: readonly R
   }
 }
 
-/** Stores the counts of a complete verification. */
+/** Stores the counts of a verification that wasn't limited to a submission or a period. */
 export async function storeVerificationSummary(tx: Tx, destination: string, summary: VerificationSummary): Promise<void> {
   await tx.run(sql`
     update sync_destinations set verified_at = ${dbTime(tx)}, verified = ${JSON.stringify(summary)} where destination = ${destination}`)
 }
 
-/** Number of a target's answers since a time, by result. */
+/** Counts a target's answers since a time, by result. */
 export async function foundSince(q: Query, destination: string, since: TimeText): Promise<Record<VerificationResult, number>> {
   const rows = await q.all(sql<{ result: VerificationResult; n: number }>`
     select result, count(*) as n from sync_push_verifications
@@ -159,8 +171,10 @@ export async function foundSince(q: Query, destination: string, since: TimeText)
 }
 
 /**
- * Number of changes that a target lacks by its last answers, and time of the oldest answer. Excludes changes resent since or dropped as
- * requested.
+ * Counts the changes that a target lacks by its last answer. Leaves out changes that were resent since, and records
+ * that
+ * the target deleted as requested.
+ * @returns the count and the time of the oldest of these answers.
  */
 export async function lackingAt(q: Query, destination: string): Promise<{ readonly count: number; readonly oldest_at: TimeText | null }> {
   const row = await q.one(sql<{ count: number; oldest_at: TimeText | null }>`

@@ -21,13 +21,13 @@ interface StreamLease extends StreamKey {
   readonly leaseToken: string
 }
 
-/** A stream that this process may send until the lease ends. */
+/** A stream that this process has leased. The process may send its rows until the lease ends. */
 export interface ClaimedStream extends StreamLease {
-  /** First rows of the stream, in order; at least one. */
+  /** The first ready rows of the stream, in order; at least one. */
   readonly rows: readonly OutboxRow[]
-  /** Whether the claim reached its byte limit; more may be due. */
+  /** Whether the claim reached its byte limit. If so, more rows may be due. */
   readonly isFull: boolean
-  /** Whether the first row tests a suspended destination. */
+  /** Whether the first row is a probe of a suspended destination. */
   readonly isProbe: boolean
 }
 
@@ -35,20 +35,27 @@ export interface StreamClaim {
   readonly streams: number
   readonly rowsPerStream: number
   readonly leaseMs: number
-  /** Marks rows as attempted when claiming them, so that an attempt with an unknown end is detected. */
+  /**
+   * Marks rows as attempted when claiming them. If the process dies, the next sender knows that they may have been
+   * sent.
+   */
   readonly uncertain: boolean
-  /** With `uncertain`: records the attempt's time in `tried_at`, unless the row has a more recent uncertain attempt. */
+  /**
+   * With `uncertain`: also sets `tried_at` of the claimed rows to now. A row with an unknown outcome keeps its
+   * `tried_at` if
+   * that is less than this many ms ago.
+   */
   readonly lookupAfterMs?: number | undefined
   readonly withoutSubmissions?: boolean
-  /** Claims unmapped streams due for a lookup, instead of ready ones. */
+  /** Claims unmapped streams that are due for a client lookup, instead of streams to send. */
   readonly unmapped?: boolean
 }
 
-/** The result of a row. A StreamResult has only processed rows. */
+/** The result of one row. Rows that weren't processed have no result. */
 export interface RowResult {
   readonly outboxId: number
   readonly state: OutboxState
-  /** Finished attempts, including this. */
+  /** Number of finished attempts, including this one. */
   readonly attempts: number
   readonly uncertain: boolean
   readonly status: number | null
@@ -59,13 +66,13 @@ export interface RowResult {
   readonly remoteId: string | null
 }
 
-/** The result of a claimed stream, and its next due time. */
+/** The result of a claimed stream, and when the stream is due again. */
 export interface StreamResult {
   readonly stream: ClaimedStream
   readonly rows: readonly RowResult[]
   readonly next:
     | { readonly type: 'due'; readonly inMs: number }
-    /** `inMs`: delay until an unmapped stream may be claimed for a lookup. */
+    /** `as`: why the stream is blocked. `inMs`: delay until an unmapped stream is due for a lookup. */
     | { readonly type: 'blocked'; readonly as: StreamBlock; readonly inMs?: number }
 }
 
@@ -79,7 +86,10 @@ export const claimedStreams = new Leased<StreamLease>({
   topic: 'outbox',
 })
 
-/** Claims due streams of a destination, longest due first. None if it is paused or backs off; one (the probe) if it is suspended. */
+/**
+ * Claims due streams of a destination, longest due first. A paused destination or one that backs off gets none. A
+ * suspended destination gets at most one stream with one row, the probe.
+ */
 export async function claimStreams(db: Db, destination: string, claim: StreamClaim): Promise<ClaimedStream[]> {
   const leaseToken = newLeaseToken(db)
   const take = async (tx: Tx): Promise<ClaimedStream[]> => {
@@ -96,7 +106,9 @@ export async function claimStreams(db: Db, destination: string, claim: StreamCla
       if (isProbe) await returnProbe(tx, destination)
       return []
     }
-    // A server that has failed since may have sent the rows.
+    // After a switch to another server, these rows may already have been sent from the former server. Don't send them
+    // until
+    // the change log is checked.
     await requireCheckedServer(tx)
     const { byStream, isFull } = await firstRows(tx, keys, {
       limit: isProbe ? 1 : claim.rowsPerStream,
@@ -108,14 +120,19 @@ export async function claimStreams(db: Db, destination: string, claim: StreamCla
     if (isFull && left.length > 0) await makeDue(tx, left)
     if (claim.uncertain) await setUncertain(tx, streams.flatMap(certainRows), true)
     if (claim.uncertain && claim.lookupAfterMs !== undefined) await noteAttempts(tx, streams, claim.lookupAfterMs)
-    // The update returns streams in any order. The stream with the oldest row has usually been due longest.
+    // The update returns streams in any order. Sort them by their oldest row; that stream has usually waited longest.
     return streams.sort((a, b) => (a.rows[0]?.outboxId ?? 0) - (b.rows[0]?.outboxId ?? 0))
   }
-  // `uncertain` must be durable before the attempt. A lease may be lost in a crash.
+  // If a power failure undid `uncertain`, an attempt with an unknown outcome would go unnoticed. A lost lease is
+  // harmless.
   return db.write('outbox-claim', take, { relaxedDurability: !claim.uncertain })
 }
 
-/** Settles streams. @param options `relaxedDurability`: a power failure may undo it. @returns results not written: their lease was lost. */
+/**
+ * Stores the results of claimed streams.
+ * @param options `relaxedDurability`: a power failure may undo the transaction.
+ * @returns results that were not stored, because their lease was lost.
+ */
 export async function settleStreams(
   db: Db,
   results: readonly StreamResult[],
@@ -124,7 +141,7 @@ export async function settleStreams(
   if (results.length === 0) return []
   const settle = async (tx: Tx): Promise<StreamResult[]> => {
     const unmapped = results.filter(({ next }) => next.type === 'blocked' && next.as === 'unmapped').map(({ stream }) => stream)
-    // The lock orders this transaction and one that stores a mapping, so one sees the other.
+    // Lock the mappings. Otherwise a mapping that is stored at the same time might not unblock the stream.
     if (unmapped.length > 0) await lockMappings(tx)
     const held = await heldStreams(tx, streamsIn(results))
     const isOurs = ({ stream }: StreamResult) => held.includes(stream)
@@ -137,7 +154,7 @@ export async function settleStreams(
   return db.write('outbox-settle', settle, options)
 }
 
-/** Drops skipped rows whose insert is ready again, because they must be sent after the insert. */
+/** Removes the results of skipped rows whose insert is ready again. These rows must be sent after the insert. */
 async function withoutRequeued(tx: Tx, results: readonly StreamResult[]): Promise<readonly StreamResult[]> {
   const skipped = results.flatMap(({ rows }) => rows.filter(({ state, error }) => state === 'skipped' && error === ID_NOT_KNOWN))
   if (skipped.length === 0) return results
@@ -170,12 +187,12 @@ async function writeRows(tx: Tx, results: readonly StreamResult[]): Promise<void
   await tx.updateMany(outbox, SETTLED, others)
 }
 
-/** A target's answer may repeat tax ids. */
+/** Masks tax ids, because the answer of a target may repeat them. */
 function protectedProgress(tx: Tx, { account, entity, entityId }: OutboxRow, progress: PushProgress): string {
   return tx.protection.text(JSON.stringify(progress), { account, table: entity, key: entityId, column: 'raw' })
 }
 
-/** Replaces characters that Postgres rejects (trap 72). */
+/** Replaces characters that Postgres can't store (trap 72). */
 function storableOrNull(text: string | null): string | null {
   return text === null ? null : storableText(text)
 }
@@ -208,7 +225,7 @@ async function writeStreams(tx: Tx, results: readonly StreamResult[], mapped: Re
   const streams = results.map(({ stream, rows, next }) => {
     const blocked = next.type === 'blocked' && !(next.as === 'unmapped' && mapped.has(streamText(stream))) ? next.as : null
     const held_by = blocked === 'held' ? (rows.findLast(({ state }) => state === 'dead' || state === 'unknown')?.outboxId ?? null) : null
-    // If a mapping was stored since the claim, nothing is blocked.
+    // If a mapping was stored since the claim, the stream isn't blocked and is due now.
     const waits = next.type === 'due' || blocked === 'unmapped'
     const inMs = waits ? Math.max(0, Math.round(next.inMs ?? 0)) : 0
     const { destination, account, stream: name } = stream
@@ -230,13 +247,19 @@ function streamsIn(results: readonly StreamResult[]): ClaimedStream[] {
   return results.map(({ stream }) => stream)
 }
 
-/** Locks streams. @returns those this process still has leased. */
+/**
+ * Locks streams.
+ * @returns the streams whose lease this process still has.
+ */
 async function heldStreams(tx: Tx, streams: readonly ClaimedStream[]): Promise<ClaimedStream[]> {
   const tokens = new Map((await lockStreams(tx, streams)).map((stream) => [streamText(stream), stream.lease_token]))
   return streams.filter((stream) => tokens.get(streamText(stream)) === stream.leaseToken)
 }
 
-/** Releases streams that are still leased, due immediately. @param options `clearUncertain`: undoes the claim's `uncertain`. */
+/**
+ * Releases streams whose lease this process still has, due immediately.
+ * @param options `clearUncertain`: clears the `uncertain` marks that the claim set.
+ */
 export async function releaseStreams(
   db: Db,
   streams: readonly ClaimedStream[],
@@ -253,12 +276,16 @@ export async function releaseStreams(
   })
 }
 
-/** Releases all claimed streams of a destination. Only for the single sender, while it sends nothing. `uncertain` stays set. */
+/**
+ * Releases all claimed streams of a destination. Rows stay marked as uncertain. Call this only if this process is the
+ * only
+ * sender, and while nothing is being sent.
+ */
 export async function releaseAllStreams(db: Db, destination: string): Promise<void> {
   await db.write('outbox-release', (tx) => claimedStreams.releaseAll(tx, { destination }))
 }
 
-/** Records attempt times, unless an earlier attempt is too recent for a lookup. */
+/** Sets `tried_at` to now. Keeps the time of an uncertain earlier attempt that is less than `lookupAfterMs` ago. */
 async function noteAttempts(tx: Tx, streams: readonly ClaimedStream[], lookupAfterMs: number): Promise<void> {
   const now = tx.clock.now()
   const rows = streams.flatMap((stream) => stream.rows)

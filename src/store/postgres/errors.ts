@@ -18,7 +18,7 @@ const NO_AGREEMENT = [
 const BROKEN = ['the connection to Postgres broke off', 'check the log of the server, or of the proxy in front of it'] as const
 const NO_TLS = ['the Postgres server does not offer TLS', 'switch it on there, or remove it from the URL'] as const
 
-/** The pool's message if all connections stay in use. */
+/** The pool's error message if no connection becomes free in time. */
 const POOL_EXHAUSTED = 'timeout exceeded when trying to connect'
 const NONE_FREE = [
   'no connection to Postgres became free in time',
@@ -30,7 +30,7 @@ const BROKEN_OFF = /^(?:Connection terminated unexpectedly|Client has encountere
 const LOCK_TIMEOUT = '55P03'
 const READ_ONLY = '25006'
 
-/** SQLSTATE classes and codes of problems that are temporary or fixable by an administrator: description, fix. */
+/** Problems that are temporary or that an administrator can fix: SQLSTATE class or code, description, and fix. */
 const TRANSIENT: readonly (readonly [prefix: string, sentence: string, fix?: string])[] = [
   ['08', ...UNREACHABLE],
   ['28', 'Postgres refused the login', 'check user and password in DATABASE_URL, and what pg_hba.conf allows'],
@@ -59,24 +59,33 @@ const TRANSIENT: readonly (readonly [prefix: string, sentence: string, fix?: str
   ['40', 'the transaction conflicted with others in Postgres'],
 ]
 
-/** Whether a commit was confirmed without its standby. Checks the routine, because the text depends on the server's language. */
+/**
+ * @returns whether the notice says that Postgres confirmed a commit without waiting for the standby. Checks the routine
+ * first, because the text depends on the server's language.
+ */
 export function isCutWait(notice: { readonly routine?: string | undefined; readonly message?: string | undefined }): boolean {
   return notice.routine === 'SyncRepWaitForLSN' || (notice.message ?? '').startsWith('canceling wait for synchronous replication')
 }
 
-/** Whether a statement timed out without an answer, so it may still run. The driver has no error code for this. */
+/**
+ * @returns whether a statement got no answer in time and may still run on the server. The driver has no code for this
+ * error.
+ */
 export function isUnanswered(error: unknown): boolean {
   return error instanceof Error && error.message === 'Query read timeout'
 }
 
-/** All connections of the pool wait for answers. */
+/** Error: every connection of the pool waits for an answer. */
 export function allUnanswered(count: number): TransientError {
   return new TransientError(
     `Postgres does not answer on any of ${count} connections; check whether commits wait for a standby that is away (wait_event SyncRep in pg_stat_activity), or the server hangs`,
   )
 }
 
-/** @param what such as `a standby`. */
+/**
+ * Error: the server doesn't accept writes.
+ * @param what kind of server, such as `a standby`.
+ */
 export function notWritable(server: string, what: string): TransientError {
   return new TransientError(`${server} is ${what} and takes no writes; name the primary in DATABASE_URL, or all servers: h1:5432,h2:5432`)
 }
@@ -85,7 +94,10 @@ export function outdatedPrimary(server: string, timeline: number, newest: number
   return new TransientError(`${server} is primary on timeline ${timeline}, and another server on timeline ${newest}; stop ${server}`)
 }
 
-/** @param failures why each server was unusable. */
+/**
+ * Error: no configured server accepts writes.
+ * @param failures servers, and why each is unusable.
+ */
 export function noneWritable(failures: readonly (readonly [server: string, reason: Error])[]): TransientError {
   const reasons = failures.map(([server, reason]) => (reason.message.startsWith(server) ? reason.message : `${server}: ${reason.message}`))
   return new TransientError(`none of the ${failures.length} servers in DATABASE_URL takes writes now: ${reasons.join('; ')}`, {
@@ -93,39 +105,49 @@ export function noneWritable(failures: readonly (readonly [server: string, reaso
   })
 }
 
-/** For a commit whose outcome is unknown. */
+/** Error: the outcome of a commit is unknown. */
 export function commitUnknown(error: unknown): TransientError {
   return new TransientError(`It is unknown whether the transaction was committed: ${messageOf(error)}`, { cause: error })
 }
 
-/** Whether the transaction lost a conflict (deadlock, serialization failure, same row) and can be run again. */
+/**
+ * @returns whether the transaction failed by a deadlock, a serialization failure, or a concurrent write of the same
+ * row.
+ * Such a transaction can be run again.
+ */
 export function isRetryable(error: unknown): boolean {
   if (error instanceof ConcurrentWriteError) return true
   return error instanceof pg.DatabaseError && (error.code === '40001' || error.code === '40P01')
 }
 
-/** Whether `error`, from `postgresError`, is a lock timeout. */
+/**
+ * @returns whether the error is a lock timeout.
+ * @param error from `postgresError`.
+ */
 export function isLockTimeout(error: unknown): boolean {
   return error instanceof TransientError && error.cause instanceof pg.DatabaseError && error.cause.code === LOCK_TIMEOUT
 }
 
-/** SQLSTATE of a query's error; undefined if the server didn't answer. */
+/** @returns the SQLSTATE of a failed query; undefined if the server didn't answer. */
 export function sqlStateOf(error: unknown): string | undefined {
   const known = error instanceof TransientError ? error.cause : error
   return known instanceof pg.DatabaseError ? known.code : undefined
 }
 
-/** Whether the server refused to write because it, or the session, is read-only. */
+/** @returns whether the server rejected a write, because the server or the session is read-only. */
 export function isReadOnly(error: unknown): boolean {
   return error instanceof pg.DatabaseError && error.code === READ_ONLY
 }
 
-/** Whether the error came from the server and the connection still works. */
+/** @returns whether the server reported the error and the connection still works. */
 export function isServerError(error: unknown): boolean {
   return error instanceof pg.DatabaseError && error.severity !== 'FATAL' && error.severity !== 'PANIC'
 }
 
-/** @returns TransientError for temporary or fixable problems, FatalError for damaged data; returns other errors unchanged. */
+/**
+ * Translates an error of a query.
+ * @returns TransientError for a temporary or fixable problem; FatalError for damaged data; other errors unchanged.
+ */
 export function postgresError(error: unknown): unknown {
   if (!(error instanceof pg.DatabaseError)) return error
   const code = error.code ?? ''

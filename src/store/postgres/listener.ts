@@ -11,11 +11,11 @@ import { PostgresServers } from './servers.ts'
 
 const RETRY_BASE_MS = 200
 const RETRY_CAP_MS = 5_000
-/** Interval in ms of the check for cut connections. */
+/** Interval in ms of the query that detects a cut connection. */
 const PROBE_INTERVAL_MS = 30_000
 const PROBE_TIMEOUT_MS = 5_000
 
-/** A connection that receives notifications for `signals`. */
+/** A connection that receives the notifications of other processes and passes them to `signals`. */
 export class PostgresListener {
   readonly #channel: string
   readonly #servers: PostgresServers
@@ -29,7 +29,7 @@ export class PostgresListener {
     this.#away = new OnceAMinute(systemClock, (text) => log.warn(text))
   }
 
-  /** Listens until `signal` aborts; reconnects with backoff. Never rejects. */
+  /** Listens until `signal` aborts. After a failure, connects again with growing delays. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
     let attempt = 0
     while (!signal.aborted) {
@@ -56,7 +56,7 @@ export class PostgresListener {
     })
     client.on('end', () => ended.abort())
     client.on('notification', ({ payload }) => {
-      // Ignores topics of later releases.
+      // Later releases may send topics that this release doesn't know. Ignore them.
       const topic = topics.find((known) => known === payload)
       if (topic) this.#signals.notify(topic)
     })
@@ -65,7 +65,7 @@ export class PostgresListener {
     try {
       await client.query(`listen ${pg.escapeIdentifier(this.#channel)}`)
       connected()
-      // Earlier notifications are lost, so notify every topic.
+      // Notifications sent before this point were missed. Notify every topic, so that all loops check for work.
       for (const topic of topics) this.#signals.notify(topic)
       while (!ended.signal.aborted && !signal.aborted) {
         await systemClock.sleep(PROBE_INTERVAL_MS, ended.signal)
@@ -74,7 +74,7 @@ export class PostgresListener {
       if (problem) throw problem
     } finally {
       signal.removeEventListener('abort', stop)
-      // A dead connection may never finish closing.
+      // Closing a dead connection may never finish, so wait only for a limited time.
       await endsWithin(systemClock, PROBE_TIMEOUT_MS, client.end())
     }
   }

@@ -4,15 +4,18 @@ import type { Log } from '../../base/log.ts'
 import type { Topic } from '../engine/signals.ts'
 import type { PostgresPool } from './pool.ts'
 
-/** Postgres truncates longer names. */
+/** Longest name in bytes. Postgres truncates longer names. */
 const MAX_NAME_LENGTH = 63
 
-/** Channel for notifications between processes with the same schema. */
+/** @returns the channel on which the processes of one schema notify each other. */
 export function channelOf(schema: string): string {
   return `submission_mirror_${schema}`.slice(0, MAX_NAME_LENGTH)
 }
 
-/** Notifies other processes after commits. Postgres would serialize commits that notify, including the disk write. */
+/**
+ * Notifies other processes after a transaction commits, in a transaction of its own. Postgres commits notifying
+ * transactions one at a time, including their disk writes, so notifying in the same transaction would be slow.
+ */
 export class PostgresNotifier {
   readonly #pool: PostgresPool
   readonly #channel: string
@@ -48,7 +51,7 @@ export class PostgresNotifier {
         this.#log.debug(`other processes were not notified and will poll within a second: ${messageOf(error)}`)
       }
     }
-    // Runs in the same tick as the last check of `#waiting`, so the next `notify` starts a new run.
+    // No `await` separates this from the last check of `#waiting`. A later `notify` therefore starts a new run.
     this.#running = null
   }
 
@@ -56,7 +59,8 @@ export class PostgresNotifier {
     const session = await this.#pool.connect()
     try {
       const notes = topics.map((topic) => `notify ${this.#channel}, '${topic}'`)
-      // Several statements in one query are one transaction. It writes no data that must be durable.
+      // One query with several statements is one transaction. Durable commit is off, because this transaction writes no
+      // data.
       await session.query(['set local synchronous_commit = off', ...notes].join('; '))
     } finally {
       session.release()

@@ -13,19 +13,22 @@ import { UnansweredConnections } from './unanswered.ts'
 export type PostgresConfig = Extract<DatabaseConfig, { kind: 'postgres' }>
 
 const IDLE_MS = 60_000
-/** A session keeps its `synchronous_commit`. This limits the delay of a stricter server default. */
+/**
+ * Maximum age of a connection in s. A session doesn't notice when the server's default for `synchronous_commit` becomes
+ * stricter; a new session does.
+ */
 const MAX_LIFETIME_S = 600
 
-/** Whether a pooler is configured; then listening uses a separate URL. */
+/** @returns whether a pooler is configured. In that case, listening uses a separate URL. */
 function isPooled(config: PostgresConfig): boolean {
   return config.listenUrl.reveal() !== config.url.reveal()
 }
 
 export interface PoolLimits {
   readonly max: number
-  /** Answer time limit in ms. */
+  /** Time limit for an answer, in ms. */
   readonly answerTimeoutMs: number
-  /** Lock time limit in ms; omitted: the default. */
+  /** Time limit for waiting for a lock, in ms; undefined for the default. */
   readonly lockTimeoutMs?: number
 }
 
@@ -44,7 +47,7 @@ class ServerClient extends pg.Client {
 
   override connect(): Promise<pg.Client>
   override connect(callback: (error: Error) => void): void
-  // The pool passes a callback.
+  // pg.Pool calls this with a callback.
   override connect(callback?: (error: Error) => void): Promise<pg.Client> | undefined {
     if (!callback) return super.connect()
     super.connect((error: Error | null) => {
@@ -55,7 +58,7 @@ class ServerClient extends pg.Client {
   }
 }
 
-/** Connections to the database server that accepts writes, opened on demand. */
+/** Connections to the database server that accepts writes. Opened when needed. */
 export class PostgresPool {
   readonly #pool: pg.Pool
   readonly #servers: PostgresServers
@@ -82,13 +85,14 @@ export class PostgresPool {
           super(options ?? {}, servers)
         }
       },
-      // The pool awaits `onConnect` before returning connections.
+      // The pool waits for `onConnect` before it hands out the connection.
       onConnect: async (client) => {
-        // Without a listener, a connection that breaks while in use would end the process.
+        // Without an error listener, a connection that breaks while in use would end the process.
         client.on('error', () => {})
         const connection = await this.#inspect(client as ServerClient, isPooled(config))
         this.#connections.set(client, connection)
-        // Behind a pooler, session settings would affect other clients, so transactions apply their own.
+        // Behind a pooler, clients share sessions, so session settings would affect other clients. Transactions set
+        // their own.
         if (!connection.pooled) await client.query(limited(setUp, servers.attemptTimeoutMs))
       },
     })
@@ -100,7 +104,11 @@ export class PostgresPool {
     return this.#limits.lockTimeoutMs
   }
 
-  /** @throws TransientError if within 5 s no connection is free or no server accepts writes. */
+  /**
+   * Takes a connection from the pool.
+   * @throws TransientError if no connection is free within 5 s, no server accepts writes, or every connection waits for
+   * an answer.
+   */
   async connect(): Promise<PostgresSession> {
     const { max, answerTimeoutMs } = this.#limits
     if (this.#unanswered.size >= max) {
@@ -115,14 +123,14 @@ export class PostgresPool {
     })
   }
 
-  /** Waits for connections in use, except unanswered ones, then closes all. */
+  /** Waits until connections in use are returned, then closes all. Doesn't wait for connections without an answer. */
   async close(): Promise<void> {
     this.#ending ??= this.#pool.end()
     this.#unanswered.dropAll()
     await this.#ending
   }
 
-  /** @returns a connection of the current generation; closes older ones. */
+  /** @returns a connection of the current generation. Closes older connections that the pool offers. */
   async #trusted(): Promise<pg.PoolClient> {
     for (let closed = 0; ; closed++) {
       const client = await this.#pool.connect()
@@ -134,7 +142,7 @@ export class PostgresPool {
   async #inspect(client: ServerClient, named: boolean): Promise<Connection> {
     try {
       const session = await this.#servers.inspect(client, client.server)
-      // An unconfigured pooler is detected by a different backend after the login.
+      // If the login reported another backend, a pooler that isn't configured is between the program and the server.
       const pooled = named || session.backend !== (client as { readonly processID?: number | null }).processID
       return observe(client as unknown as pg.PoolClient, { pooled, backend: session.backend })
     } catch (error) {
@@ -146,7 +154,8 @@ export class PostgresPool {
   #giveBack(connection: Connection, condition: Condition): void {
     if (condition !== 'good') this.#servers.distrust()
     const { client, pooled, backend } = connection
-    // Behind a pooler, unanswered connections are closed: the pooler limits and hides sessions.
+    // Behind a pooler, close connections without an answer. The pooler limits sessions and hides which are still
+    // working.
     if (condition !== 'unanswered' || pooled) client.release(condition !== 'good')
     else this.#unanswered.keep(client, (client as unknown as ServerClient).server, backend)
   }

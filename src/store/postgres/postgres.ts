@@ -21,9 +21,12 @@ import type { PostgresSession } from './session.ts'
 import { ANSWER_TIMEOUT_MS, beginStatement, SHORT_LOCK_TIMEOUT_MS } from './session-settings.ts'
 
 const MAX_CONNECTIONS = 8
-/** Connections for `priority` transactions, so that deliveries never wait for workers' connections. */
+/**
+ * Connections for `priority` transactions only. Deliveries use them, so they never wait until workers return
+ * connections.
+ */
 const FIRST_CONNECTIONS = 2
-/** Time limit in ms for answers on these connections. A sender gets a 503 after 8 s anyway. */
+/** Time limit in ms for answers on these connections. A delivery is answered 503 after 8 s anyway. */
 const FIRST_ANSWER_TIMEOUT_MS = 10_000
 const REPORT_CONNECTIONS = 2
 const MAX_ATTEMPTS = 5
@@ -88,7 +91,7 @@ export class PostgresDb extends Parts implements Db {
     try {
       const noTimeout = options.noTimeout ?? false
       const run: RunText = (text, values) => session.query(text, values, noTimeout)
-      // Behind a pooler, every statement needs the settings in `begin`.
+      // Behind a pooler, a single statement also needs a transaction, because `begin` sets its settings.
       const alone = options.singleStatement === true && !session.pooled
       const tx = new PostgresTx(this, alone ? once(name, run) : run)
       const begin = beginStatement(this.#config.schema, noTimeout ? 'no-timeout' : 'write')
@@ -114,7 +117,7 @@ export class PostgresDb extends Parts implements Db {
     }
   }
 
-  /** @param begin also begins the transaction, because a failed `begin` also needs a rollback. */
+  /** @param begin begins the transaction and does its work. If beginning fails, the session is rolled back too. */
   async #runAndCommit<T>(name: string, session: PostgresSession, tx: PostgresTx, begin: () => Promise<T>): Promise<T> {
     let result: T
     try {
@@ -136,7 +139,7 @@ async function commit(session: PostgresSession): Promise<void> {
   try {
     command = (await session.query('commit')).command
   } catch (error) {
-    // After an error from the server, nothing was committed. After a broken connection, the outcome is unknown.
+    // If the server reports an error, nothing was committed. If the connection broke, the outcome is unknown.
     if (isServerError(error)) throw error
     throw commitUnknown(error)
   }
@@ -152,9 +155,9 @@ function once(name: string, run: RunText): RunText {
   }
 }
 
-/** Runs single statements on any free connection. */
+/** @returns a function that runs each statement on any free connection. */
 function readerOf(pool: PostgresPool, config: PostgresConfig): RunText {
-  // Behind a pooler, the connection may lack the settings, so each statement includes them.
+  // Behind a pooler, the connection may lack the settings, so each statement runs in a transaction that sets them.
   const begin = beginStatement(config.schema, 'read', pool.lockTimeoutMs)
   return async (text, values) => {
     const session = await pool.connect()
@@ -199,7 +202,7 @@ class PostgresQuery extends Statements implements Query {
     return rows.selectOfSubmissions(this.runText, table, account, submissionIds, limitEach)
   }
 
-  /** Rejects later statements: others may use the connection. */
+  /** Makes later statements fail, because another transaction may already use the connection. */
   end(): void {
     this.#ended = true
   }

@@ -5,11 +5,14 @@ import type { TableSpec } from '../engine/db.ts'
 /** Runs a statement on a connection. */
 export type RunText = (text: string, values: readonly unknown[]) => Promise<pg.QueryResult<Record<string, unknown>>>
 
-/** Maximum characters per statement. */
+/** Maximum length in characters of the rows in one statement. */
 const MAX_CHUNK_LENGTH = 4 * 1024 * 1024
 const MAX_CHUNK_ROWS = 5_000
 
-/** Postgres types of inserted columns. `raw` is text in the JSON parameter, so its escapes stay unchanged. */
+/**
+ * Postgres types of the given columns, by kind. `raw` is passed as a JSON string that contains the text, so Postgres
+ * keeps its exact characters.
+ */
 const GIVEN_TYPE: Readonly<Record<ColumnKind, string>> = {
   text: 'text collate "C"',
   int: 'bigint',
@@ -21,10 +24,15 @@ const GIVEN_TYPE: Readonly<Record<ColumnKind, string>> = {
   raw: 'text',
 }
 
-/** Passes all rows in one JSON parameter: no parameter limit, one plan, one round trip. */
+/**
+ * Inserts rows. Passes all rows in one JSON parameter, which avoids the limit on parameters and needs one plan and one
+ * round trip.
+ * @param ignore skips rows whose key exists.
+ * @returns the number of inserted rows.
+ */
 export async function insertMany(run: RunText, spec: TableSpec, rows: readonly Row[], ignore: boolean): Promise<number> {
   const columns = Object.keys(spec.columns)
-  // In key order, because two processes inserting the same rows could deadlock.
+  // Insert in key order. Otherwise two processes that insert the same rows could deadlock.
   const text = `insert into ${name(spec.table)} (${columns.map(name).join(', ')})
     select ${columns.map((column) => given(spec, column)).join(', ')} from ${recordset(spec, columns)}
     order by ${spec.key.map((column) => `given.${name(column)}`).join(', ')}${ignore ? ' on conflict do nothing' : ''}`
@@ -78,7 +86,7 @@ async function runAll(run: RunText, text: string, columns: readonly string[], ro
   return count
 }
 
-/** Splits rows into JSON arrays, one per statement. An oversized row is alone. */
+/** Splits rows into JSON arrays, one for each statement. A row above the size limit is in an array of its own. */
 function* chunks(columns: readonly string[], rows: readonly Row[]): Generator<string> {
   let chunk: string[] = []
   let length = 0
@@ -124,7 +132,7 @@ function kindOf(spec: TableSpec, column: string): ColumnKind {
   return kind
 }
 
-/** Schema names contain no quotes to escape. */
+/** Quotes an identifier. Table and column names contain no quotes, so nothing is escaped. */
 function name(identifier: string): string {
   return `"${identifier}"`
 }

@@ -4,10 +4,10 @@ import { type ServerUrl, splitServers } from '../../base/postgres-url.ts'
 import type { SecretText } from '../../base/secret.ts'
 import { connectionError } from './errors.ts'
 
-/** Time limit for connecting, all servers together. */
+/** Time limit in ms for connecting, for all servers together. */
 export const CONNECT_TIMEOUT_MS = 5_000
 
-/** Current role of one server in the URL. */
+/** The current role of one server in the URL. */
 export interface ServerRole {
   readonly name: string
   readonly role: 'primary' | 'standby' | 'read-only' | 'unreachable'
@@ -15,25 +15,28 @@ export interface ServerRole {
   readonly problem: string | null
 }
 
-/** @param url a valid URL; see `postgresUrl` in the settings. */
+/**
+ * @returns the servers that a URL lists.
+ * @param url a valid URL; see `postgresUrl` in the settings.
+ */
 export function serversOf(url: SecretText): readonly ServerUrl[] {
   const text = url.reveal()
   return splitServers(text) ?? [{ name: '', url: text }]
 }
 
-/** The role of each server in the URL. Never rejects. */
+/** Asks each server in the URL for its role. Never rejects. */
 export function serverRoles(url: SecretText): Promise<ServerRole[]> {
   return Promise.all(serversOf(url).map((server) => roleOf(server, CONNECT_TIMEOUT_MS)))
 }
 
-/** The current role of a server. Never rejects. */
+/** Asks a server for its role. Never rejects. */
 export async function roleOf({ name, url }: ServerUrl, timeoutMs: number): Promise<ServerRole> {
   const client = new pg.Client({
     application_name: 'submission-mirror probe',
     connectionString: url,
     connectionTimeoutMillis: timeoutMs,
   })
-  // Without a listener, a connection that breaks would end the process.
+  // Without an error listener, a connection that breaks would end the process.
   client.on('error', () => {})
   try {
     await client.connect()
@@ -47,26 +50,30 @@ export async function roleOf({ name, url }: ServerUrl, timeoutMs: number): Promi
   }
 }
 
-/** The primary with the highest timeline; the first if equal. */
+/** @returns the primary with the highest timeline. If several have it, the first of them. */
 export function newestOf(primaries: readonly ServerRole[]): ServerRole | undefined {
   return primaries.toSorted((a, b) => b.timeline - a.timeline)[0]
 }
 
-/** Warning text: several servers are primary. */
+/** @returns the text of the warning that several servers are primary. */
 export function severalPrimaries(primaries: readonly ServerRole[]): string {
   const all = primaries.map(({ name, timeline }) => `${name} (timeline ${timeline})`).join(', ')
   const newest = newestOf(primaries)?.name
   return `${primaries.length} servers of DATABASE_URL are primary: ${all}. Stop all but ${newest}, which has the highest timeline and is used`
 }
 
-/** The backend and role of a new connection. */
+/** Backend and role of a new connection. */
 export interface SessionFacts {
   readonly backend: number
   readonly isStandby: boolean
   readonly isReadOnly: boolean
 }
 
-/** Has a time limit, because a pooler may accept the login and then delay statements endlessly. */
+/**
+ * Reads the backend and role of a connection. Has a time limit, because a pooler may accept the login and then hold
+ * back
+ * statements forever.
+ */
 export async function inspectSession(client: pg.ClientBase, timeoutMs: number): Promise<SessionFacts> {
   const text = `select pg_backend_pid() as pid, pg_is_in_recovery() as standby, current_setting('transaction_read_only') as read_only`
   const { rows } = await client.query<{ pid: unknown; standby: boolean; read_only: string }>(limited(text, timeoutMs))
@@ -74,7 +81,10 @@ export async function inspectSession(client: pg.ClientBase, timeoutMs: number): 
   return { backend: Number(row?.pid), isStandby: row?.standby === true, isReadOnly: row?.read_only === 'on' }
 }
 
-/** Timeline of a primary; a promotion increases it. 0 if the server doesn't report one. */
+/**
+ * Reads the timeline of a primary, which each promotion increases.
+ * @returns 0 if the server doesn't report a timeline.
+ */
 export async function readTimeline(client: pg.ClientBase, timeoutMs: number): Promise<number> {
   const text = 'select left(pg_walfile_name(pg_current_wal_insert_lsn()), 8) as timeline'
   const answer = await client.query<{ timeline: string }>(limited(text, timeoutMs)).catch(() => null)

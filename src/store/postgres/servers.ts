@@ -16,22 +16,29 @@ import {
   severalPrimaries,
 } from './server-roles.ts'
 
-/** Time limit in ms for others after one primary answered. */
+/** Time in ms that other servers get to answer after the first primary answered. */
 const OTHERS_TIMEOUT_MS = 500
 
-/** The servers in a URL: a primary and its standbys. After an interrupted failover, uses the primary with the highest timeline. */
+/**
+ * The servers that a URL lists: a primary and its standbys. If two are primary, as after an interrupted failover, uses
+ * the
+ * one with the highest timeline.
+ */
 export class PostgresServers {
   readonly all: readonly ServerUrl[]
   #current = 0
   #generation = 0
-  /** Choice of the current generation; undefined after its server failed. */
+  /** The choice of a server in one generation; undefined before the first choice and after the chosen server failed. */
   #choice: { readonly generation: number; readonly made: Promise<void> } | undefined
-  /** Timeline of the current primary; 0 if unknown. */
+  /** Timeline of the primary in use; 0 if unknown. */
   #timeline = 0
   readonly #warn: (text: string) => void
   readonly #failedAt = new WeakMap<object, ServerUrl>()
 
-  /** @param url a valid URL; see `postgresUrl` in the settings. @param warn called if two servers are primary. */
+  /**
+   * @param url a valid URL; see `postgresUrl` in the settings.
+   * @param warn called with a text if several servers are primary.
+   */
   constructor(url: SecretText, warn: (text: string) => void = () => {}) {
     this.#warn = warn
     this.all = serversOf(url)
@@ -41,22 +48,28 @@ export class PostgresServers {
     return this.all[this.#current] as ServerUrl
   }
 
-  /** Share of the connect timeout per attempt, in ms. */
+  /** Time limit in ms for connecting to one server. */
   get attemptTimeoutMs(): number {
     return CONNECT_TIMEOUT_MS / this.all.length
   }
 
-  /** Older connections may lead to a former primary. */
+  /**
+   * Increases when existing connections must no longer be used. Connections of an older generation may lead to a former
+   * primary.
+   */
   get generation(): number {
     return this.#generation
   }
 
-  /** Call after a connection broke or a server rejected a write. Existing connections are not used again. */
+  /** Prevents further use of existing connections. Call this after a connection broke or a server rejected a write. */
   distrust(): void {
     this.#generation++
   }
 
-  /** Call if a connection to `server` failed. If `server` is current, the next one becomes current. */
+  /**
+   * Call this if a connection to `server` failed. If `server` is the current server, the next server in the URL becomes
+   * current.
+   */
   failed(server: ServerUrl, error: unknown): void {
     if (typeof error === 'object' && error !== null) this.#failedAt.set(error, server)
     if (this.current !== server) return
@@ -64,7 +77,11 @@ export class PostgresServers {
     this.#choice = undefined
   }
 
-  /** Selects the primary with the highest timeline, once per generation. If there is none, `inTurn` reports why. */
+  /**
+   * Makes the primary with the highest timeline the current server, once in each generation. If there is no primary,
+   * keeps
+   * the current server; `inTurn` then reports the reasons.
+   */
   async choose(): Promise<void> {
     if (this.all.length === 1) return
     if (this.#choice?.generation !== this.#generation) this.#choice = { generation: this.#generation, made: this.#choosePrimary() }
@@ -90,8 +107,9 @@ export class PostgresServers {
   }
 
   /**
-   * Attempts to connect to each server in turn.
-   * @param attempt connects to `current` and reports failures to `failed`; any other error ends the attempts.
+   * Calls `attempt` until one server works.
+   * @param attempt connects to `current` and reports a failure to `failed`. Any other error ends the attempts.
+   * @returns what `attempt` returns.
    * @throws TransientError with the reason for each server.
    */
   async inTurn<T>(attempt: () => Promise<T>): Promise<T> {
@@ -109,7 +127,10 @@ export class PostgresServers {
     }
   }
 
-  /** @returns a new unpooled connection to a server that accepts writes. @throws TransientError */
+  /**
+   * Opens a connection, outside the pool, to a server that accepts writes.
+   * @throws TransientError if no server does.
+   */
   async open(options: pg.ClientConfig): Promise<pg.Client> {
     await this.choose()
     return await this.inTurn(async () => {
@@ -120,7 +141,7 @@ export class PostgresServers {
         keepAlive: true,
         ...options,
       })
-      // Without a listener a connection that breaks would end the process.
+      // Without an error listener, a connection that breaks would end the process.
       client.on('error', () => {})
       try {
         await client.connect()
@@ -134,7 +155,11 @@ export class PostgresServers {
     })
   }
 
-  /** Inspects a new connection. @throws TransientError for a standby. With several servers, also if read-only or on an older timeline. */
+  /**
+   * Checks a new connection.
+   * @throws TransientError if the server is a standby. With several servers, also if it is read-only or on an older
+   * timeline.
+   */
   async inspect(client: pg.ClientBase, { name }: ServerUrl): Promise<SessionFacts> {
     const session = await inspectSession(client, this.attemptTimeoutMs)
     if (session.isStandby) throw notWritable(name, 'a standby')
@@ -143,14 +168,17 @@ export class PostgresServers {
     const timeline = await readTimeline(client, this.attemptTimeoutMs)
     if (timeline !== 0 && timeline < this.#timeline) throw outdatedPrimary(name, timeline, this.#timeline)
     if (timeline > this.#timeline) {
-      // Earlier connections lead to the former primary.
+      // A promotion took place. Earlier connections lead to the former primary.
       this.#timeline = timeline
       this.distrust()
     }
     return session
   }
 
-  /** @param error a connection's, or the pool's with it as cause. */
+  /**
+   * @returns the server whose connection failed; undefined for other errors.
+   * @param error an error of a connection, or an error of the pool whose cause is that error.
+   */
   #serverOf(error: unknown): ServerUrl | undefined {
     if (!(error instanceof Error)) return undefined
     return this.#failedAt.get(error) ?? (error.cause instanceof Error ? this.#failedAt.get(error.cause) : undefined)

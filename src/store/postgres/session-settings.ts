@@ -2,12 +2,13 @@ import pg from 'pg'
 
 const STATEMENT_TIMEOUT_MS = 30_000
 const LOCK_TIMEOUT_MS = 10_000
-/** Lock timeout in ms of health reports. Late parts are reported as unread. */
+/** Lock timeout in ms of health reports. A part of the report that takes longer is reported as not read. */
 export const SHORT_LOCK_TIMEOUT_MS = 200
 const IDLE_IN_TRANSACTION_MS = 30_000
 /**
- * Time limit in ms for an answer, longer than the server's statement timeout. Without an answer, the server or the network is down, or a
- * commit waits for a standby.
+ * Time limit in ms for an answer. Longer than the server's statement timeout. If the limit is exceeded, the server or
+ * the
+ * network is down, or a commit waits for a standby.
  */
 export const ANSWER_TIMEOUT_MS = STATEMENT_TIMEOUT_MS + 5_000
 
@@ -16,7 +17,7 @@ function settings(schema: string, lockTimeoutMs: number): [name: string, value: 
     ['search_path', pg.escapeIdentifier(schema)],
     ['timezone', "'UTC'"],
     ['datestyle', "'ISO, YMD'"],
-    // Compiling takes longer than these statements.
+    // Just-in-time compilation would take longer than these statements.
     ['jit', 'off'],
     ['statement_timeout', String(STATEMENT_TIMEOUT_MS)],
     ['lock_timeout', String(lockTimeoutMs)],
@@ -24,13 +25,20 @@ function settings(schema: string, lockTimeoutMs: number): [name: string, value: 
   ]
 }
 
-/** At least `on`: an acknowledged delivery is on disk here and on synchronous standbys. Keeps the stricter `remote_apply`. */
+/**
+ * Sets `synchronous_commit` to `on`, or keeps the stricter `remote_apply`. An acknowledged delivery is then on the
+ * disks
+ * of this server and of synchronous standbys.
+ */
 function durableCommits(local: boolean): string {
   const value = "case current_setting('synchronous_commit') when 'remote_apply' then 'remote_apply' else 'on' end"
   return `select set_config('synchronous_commit', ${value}, ${local})`
 }
 
-/** Set explicitly, because after waiting for a lock, a transaction must see earlier commits. */
+/**
+ * Always set, because the server's default may differ. After waiting for a lock, a transaction must see what others
+ * committed.
+ */
 const ISOLATION = 'isolation level read committed'
 
 export function sessionSettings(schema: string, lockTimeoutMs = LOCK_TIMEOUT_MS): string {
@@ -38,13 +46,17 @@ export function sessionSettings(schema: string, lockTimeoutMs = LOCK_TIMEOUT_MS)
   return [`set session characteristics as transaction ${ISOLATION}`, ...all, durableCommits(false)].join('; ')
 }
 
-/** One query that begins a transaction with its settings. Behind a pooler, other clients share the session. */
+/**
+ * @returns one query that begins a transaction and applies its settings. Behind a pooler, other clients share the
+ * session
+ * and may change its settings.
+ */
 export function beginStatement(schema: string, kind: 'read' | 'write' | 'no-timeout', lockTimeoutMs = LOCK_TIMEOUT_MS): string {
   const local = settings(schema, lockTimeoutMs).map(([name, value]) => {
     const limit = name === 'statement_timeout' || name === 'lock_timeout'
     return `set local ${name} = ${kind === 'no-timeout' && limit ? '0' : value}`
   })
-  // The server default may have become stricter.
+  // Read the server's default again. It may have become stricter since the session began.
   const durable = ['set local synchronous_commit to default', durableCommits(true)]
   return [`begin ${ISOLATION}`, ...(kind === 'read' ? ['set transaction read only'] : []), ...local, ...durable].join('; ')
 }

@@ -4,7 +4,10 @@ import { connectionError, isCutWait, isReadOnly, isServerError, isUnanswered } f
 
 const PREPARED = /^\/\* prepared ([\w-]+) \*\//
 
-/** Makes a statement prepared once per connection. Use if there is one sensible plan. @param name unique to this text. */
+/**
+ * Marks a statement to be prepared once for each connection. Use this only if one query plan suits all values.
+ * @param name unique to this text.
+ */
 export function prepared(name: string, text: string): string {
   return `/* prepared ${name} */ ${text}`
 }
@@ -13,18 +16,21 @@ function preparedName(text: string): string | undefined {
   return text.startsWith('/* prepared') ? PREPARED.exec(text)?.[1] : undefined
 }
 
-/** A connection, its backend, and received warnings. */
+/** A connection of the pool, and what is known about it. */
 export interface Connection {
   readonly client: pg.PoolClient
-  /** Whether a pooler is used. If so, transactions apply their own settings; no statement stays prepared. */
+  /**
+   * Whether a pooler is between the program and the server. If so, each transaction applies its own settings, and no
+   * statement stays prepared.
+   */
   readonly pooled: boolean
-  /** Server process id, or an id from the pooler. */
+  /** Process id of the server's backend, or an id that a pooler made up. */
   readonly backend: number
-  /** Whether a commit was confirmed without the standby. */
+  /** Whether the server confirmed the last statement's commit without waiting for the standby. */
   isWaitCut: boolean
 }
 
-/** @returns a new connection that records its warnings. */
+/** Registers a new connection and watches its notices. */
 export function observe(client: pg.PoolClient, facts: Pick<Connection, 'pooled' | 'backend'>): Connection {
   const connection: Connection = { client, ...facts, isWaitCut: false }
   client.on('notice', (notice) => {
@@ -33,7 +39,7 @@ export function observe(client: pg.PoolClient, facts: Pick<Connection, 'pooled' 
   return connection
 }
 
-/** Condition of a returned connection. `unanswered`: a statement may still run. */
+/** Condition of a connection when it is returned. `unanswered`: its last statement got no answer and may still run. */
 export type Condition = 'good' | 'broken' | 'unanswered'
 
 export class PostgresSession {
@@ -51,9 +57,10 @@ export class PostgresSession {
   }
 
   /**
-   * @param noTimeout disables the time limit.
-   * @throws pg's DatabaseError for an error from the server; TransientError if the connection broke, or it is unknown whether a commit
-   * reached the standby.
+   * Runs a statement.
+   * @param noTimeout true for no time limit.
+   * @throws pg's DatabaseError for an error from the server. TransientError if the connection broke, or if a commit's
+   * arrival at the standby is unknown.
    */
   async query(text: string, values?: readonly unknown[], noTimeout = false): Promise<pg.QueryResult<Record<string, unknown>>> {
     if (this.#condition !== 'good') throw new TransientError('The connection to Postgres was lost')
@@ -70,7 +77,7 @@ export class PostgresSession {
     return result
   }
 
-  /** Rolls back. The server does this for a broken connection. */
+  /** Rolls back. Does nothing on a broken connection, because the server rolls its transaction back. */
   async rollback(): Promise<void> {
     if (this.#condition !== 'good') return
     await this.query('rollback').catch(() => {
@@ -78,7 +85,7 @@ export class PostgresSession {
     })
   }
 
-  /** Returns the connection to the pool, which closes broken ones. */
+  /** Returns the connection to the pool. The pool closes it if it is broken. */
   release(): void {
     this.#giveBack(this.#condition)
   }
@@ -88,7 +95,7 @@ export class PostgresSession {
       return await this.#connection.client.query<Record<string, unknown>>(query)
     } catch (error) {
       if (isUnanswered(error)) this.#condition = 'unanswered'
-      // Broken if read-only: the session stays so after the server becomes writable.
+      // Treat a read-only session as broken. It stays read-only even after the server accepts writes again.
       else if (!isServerError(error) || isReadOnly(error)) this.#condition = 'broken'
       throw isServerError(error) ? error : connectionError(error)
     }

@@ -9,20 +9,26 @@ const TIMESTAMPTZ = 1184
 type Parse = (text: string) => unknown
 
 const ours = new Map<number, Parse>([
-  // Ids, sequence numbers and counts are safe integers. Sums of bigint are numeric and stay text.
+  // The program's bigint values (ids, sequence numbers, counts) are safe as numbers. A sum of bigint is numeric, which
+  // stays
+  // text.
   [INT8, Number],
   [JSON_TYPE, (text) => text],
   [DATE, (text) => text],
   [TIMESTAMPTZ, timeFromPostgres],
 ])
 
-/** Type parsers of these connections. Other users of pg in the process keep the defaults. */
+/** Type parsers for the program's connections. Other code in the process that uses pg keeps the default parsers. */
 export const typeParsers: pg.CustomTypesConfig = {
   getTypeParser: ((oid: number, format?: 'text' | 'binary') =>
     (format === 'binary' ? undefined : ours.get(oid)) ?? pg.types.getTypeParser(oid, format)) as typeof pg.types.getTypeParser,
 }
 
-/** @param text like `2026-01-31 08:00:00.12+00`. @returns TimeText with microseconds; `infinity` and years before 1 unchanged. */
+/**
+ * Converts a timestamp of Postgres.
+ * @param text such as `2026-01-31 08:00:00.12+00`.
+ * @returns a TimeText with microseconds. `infinity` and years before 1 stay unchanged.
+ */
 export function timeFromPostgres(text: string): TimeText {
   if (!text.endsWith('+00') || text[10] !== ' ') return parseTime(text) ?? text
   return `${text.slice(0, 10)}T${text.slice(11, 19)}.${text.slice(20, -3).padEnd(6, '0')}Z`

@@ -4,7 +4,7 @@ import type { ServerUrl } from '../../base/postgres-url.ts'
 import { limited } from './server-roles.ts'
 import type { PostgresServers } from './servers.ts'
 
-/** Probe delays in ms. */
+/** First and longest delay between probes, in ms. */
 const PROBE_BASE_MS = 1_000
 const PROBE_CAP_MS = 30_000
 
@@ -15,8 +15,10 @@ interface Unanswered {
 }
 
 /**
- * Connections whose last statement timed out without an answer. A commit that waits for an absent standby may never end. Such a connection
- * stays in the pool until its session ends; otherwise each attempt would leave another session on the server.
+ * Connections whose last statement got no answer in time. For example, a commit waits for a standby that is down. Such
+ * a
+ * connection counts against the pool's limit until its session ends. Otherwise each new attempt would leave another
+ * session on the server.
  */
 export class UnansweredConnections {
   readonly #servers: PostgresServers
@@ -33,13 +35,17 @@ export class UnansweredConnections {
     return this.#kept.size
   }
 
-  /** Takes a connection out of use. Closes it after its statement ends or it breaks. */
+  /** Takes a connection out of use. Closes it when its statement ends or the connection breaks. */
   keep(client: pg.PoolClient, server: ServerUrl, backend: number): void {
     this.#kept.set(client, { client, server, backend })
     for (const event of ['drain', 'end', 'error'] as const) client.once(event, () => this.#drop(client))
   }
 
-  /** Closes connections whose sessions are idle or whose server isn't the primary. Delays grow after unsuccessful probes. */
+  /**
+   * Asks the server which of these sessions are still working, and closes the other connections. Also closes
+   * connections to
+   * a former primary. The delay until the next probe grows while nothing is closed.
+   */
   async probe(): Promise<void> {
     if (performance.now() < this.#nextProbe) return
     this.#probing ??= this.#look().finally(() => {
@@ -73,7 +79,7 @@ export class UnansweredConnections {
   }
 }
 
-/** @returns ids of processes running a statement. */
+/** @returns the ids of server processes that aren't idle. */
 async function backendsAtWork(client: pg.Client, timeoutMs: number): Promise<Set<number>> {
   const { rows } = await client.query<{ pid: number }>(
     limited("select pid from pg_stat_activity where state is distinct from 'idle'", timeoutMs),

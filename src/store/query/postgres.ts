@@ -9,17 +9,21 @@ import type { AnswerPart, QueryOrder } from './query.ts'
 import { firstWordOf, WRITING, withNearTables } from './statement.ts'
 import { jsonOf, numberOf } from './values.ts'
 
-/** SQLSTATE of syntax errors, unknown names, writes, and statements invalid in a transaction. */
+/**
+ * SQLSTATEs of errors in the user's statement: syntax errors, unknown names, writes, and statements that a transaction
+ * or
+ * cursor doesn't allow.
+ */
 const REFUSED = /^(42(?!501)|0A000$|25006$)/
-/** Statements without a cursor. The answer is short or an error. */
+/** First words of statements that can't use a cursor. Their answers are short, or errors. */
 const WHOLE = ['explain', 'show', ...WRITING]
 
 const [NUMERIC, INT8, INTERVAL] = [1700, 20, 1186]
-/** `timestamp`; arrays of `timestamp[tz]`. */
+/** Type ids of `timestamp`, and of arrays of `timestamp` and `timestamptz`. */
 const TIMES = [1114, 1115, 1185]
 const asWritten = (text: string) => text
 
-/** As on SQLite: sums are numbers, and no value becomes a Date. */
+/** Parsers for the same values as on SQLite: sums become numbers, and times stay text instead of Date objects. */
 const ours = new Map<number, (text: string) => unknown>([
   [NUMERIC, numberOf],
   [INT8, numberOf],
@@ -31,8 +35,10 @@ const types: pg.CustomTypesConfig = {
 }
 
 /**
- * Runs one statement in a read-only transaction. The search path has only the mirror's schema.
- * @throws UsageError with the server's message for an invalid or writing statement; otherwise the error of `postgresError`.
+ * Runs one statement in a read-only transaction. Its search path contains only the mirror's schema.
+ * @param batch maximum number of rows in one part.
+ * @throws UsageError with the server's message if the statement is invalid or writes; otherwise the error of
+ * `postgresError`.
  */
 export async function* readPostgres(
   { url, schema }: Extract<QueryOrder['database'], { kind: 'postgres' }>,
@@ -44,7 +50,7 @@ export async function* readPostgres(
   const client = await servers.open({ types, application_name: 'submission-mirror query' })
   try {
     await client.query(beginStatement(schema, 'read'))
-    // If this process is killed, the server ends the statement then.
+    // If this process is killed, the server ends the statement after this time.
     await client.query(`set local statement_timeout = ${timeoutMs}; set local idle_in_transaction_session_timeout = ${timeoutMs}`)
     const { rows } = await client.query<{ has_tables: boolean }>("select to_regclass('mirror_info') is not null as has_tables")
     if (rows[0]?.has_tables !== true) throw new UsageError([NO_TABLES])
@@ -57,7 +63,7 @@ export async function* readPostgres(
 }
 
 async function* byCursor(client: pg.Client, sql: string, batch: number): AsyncGenerator<AnswerPart> {
-  // All rows are read, so plan for all rows, not for the first ones.
+  // Postgres plans cursors for fast first rows. All rows are read here, so plan for all rows.
   await client.query('set local cursor_tuple_fraction = 1')
   await client.query(extended(`declare answer no scroll cursor for ${sql}`))
   for (let isFirst = true; ; isFirst = false) {
@@ -74,7 +80,7 @@ async function* whole(client: pg.Client, sql: string): AsyncGenerator<AnswerPart
   yield { rows: rows.map((row) => row.map(jsonOf)) }
 }
 
-/** The extended protocol takes only one statement. */
+/** The extended protocol rejects a text with several statements. */
 function extended(text: string): pg.QueryArrayConfig {
   const config: pg.QueryArrayConfig & { readonly queryMode: 'extended' } = { text, rowMode: 'array', queryMode: 'extended' }
   return config

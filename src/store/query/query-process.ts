@@ -4,9 +4,9 @@ import { readPostgres } from './postgres.ts'
 import type { AnswerPart, QueryMessage, QueryOrder } from './query.ts'
 import { readSqlite } from './sqlite.ts'
 
-/** Child process of query.ts. */
+/** The child process that query.ts starts. It runs one query and ends. */
 
-/** Rows per message. */
+/** Maximum number of rows in one message. */
 const BATCH = 200
 
 guard()
@@ -37,7 +37,7 @@ function partsOf({ database, sql, limit, timeoutMs }: QueryOrder): AsyncIterable
   return database.kind === 'sqlite' ? readSqlite(database.path, sql, batch) : readPostgres(database, sql, batch, timeoutMs)
 }
 
-/** Waits until the parent accepts the message, to limit memory use. */
+/** Sends a message and waits until the parent has accepted it. Otherwise unsent messages could fill the memory. */
 function send(message: QueryMessage): Promise<void> {
   return new Promise((resolve, reject) => {
     process.send?.(message, undefined, {}, (error) => (error === null ? resolve() : reject(error)))

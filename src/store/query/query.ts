@@ -8,29 +8,32 @@ import { refuseUnsuitable } from './statement.ts'
 
 export interface ReaderQuery {
   readonly sql: string
-  /** Row limit; null for all. */
+  /** Maximum number of rows; null for all rows. */
   readonly limit: number | null
   readonly timeoutMs: number
 }
 
-/** Part of the answer: first the column names, then rows with values in column order. */
+/** Part of the answer. The first part has the column names. Other parts have rows, with values in column order. */
 export type AnswerPart = { readonly columns: readonly string[] } | { readonly rows: readonly (readonly Json[])[] }
 
-/** Input of the child process query-process.ts. */
+/** What the child process query-process.ts receives. */
 export interface QueryOrder extends ReaderQuery {
   readonly database:
     | { readonly kind: 'sqlite'; readonly path: string }
     | { readonly kind: 'postgres'; readonly url: string; readonly schema: string }
 }
 
-/** Child process output. `isCut`: more rows than the limit. */
+/** What the child process sends. `isCut`: whether there are more rows than the limit. */
 export type QueryMessage = AnswerPart | { readonly isCut: boolean } | { readonly problems: readonly string[]; readonly isUsage: boolean }
 
 /**
- * Runs one read-only statement as a reader of the mirror. Works during `serve`. Uses a child process, because only killing a process stops
- * a SQLite statement.
- * @param onPart receives the answer in parts. @returns whether more rows exist than `limit`.
- * @throws UsageError for a statement that writes, is invalid, or names an internal table; PermanentError if it failed or timed out; the
+ * Runs one read-only statement as a reader of the mirror. Works while `serve` runs. The statement runs in a child
+ * process,
+ * because only killing the process stops a statement of SQLite.
+ * @param onPart receives the answer in parts.
+ * @returns whether there are more rows than `limit`.
+ * @throws UsageError if the statement writes, is invalid, or names an internal table; PermanentError if it failed or
+ * took too long; the
  * reason of `signal` if aborted.
  */
 export async function runQuery(
@@ -52,7 +55,7 @@ function orderOf(database: DatabaseConfig, query: ReaderQuery): QueryOrder {
 
 async function answerOf(order: QueryOrder, ending: AbortSignal, onPart: (part: AnswerPart) => void): Promise<boolean> {
   ending.throwIfAborted()
-  // Source files end in .ts, built files in .js.
+  // The script has the same extension as this file: .ts in the source, .js in a build.
   const script = import.meta.url.endsWith('.ts') ? './query-process.ts' : './query-process.js'
   const child = startGuarded(new URL(script, import.meta.url), { stderr: 'inherit' })
   const done = Promise.withResolvers<boolean>()

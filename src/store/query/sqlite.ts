@@ -8,15 +8,17 @@ import type { AnswerPart } from './query.ts'
 import { withNearTables } from './statement.ts'
 import { jsonOf } from './values.ts'
 
-/** Maximum wait for a lock in ms. Blocking is harmless: the process runs only this statement. */
+/** Maximum wait for a lock, in ms. Blocking the process is harmless, because it runs only this statement. */
 const LOCK_WAIT_MS = 5_000
 
 type Prepared = Statement<[], unknown[]>
 
 /**
- * Runs one statement on a read-only connection. Converts booleans and JSON of the mirror's columns as on Postgres; computed values stay as
- * SQLite returns them.
- * @throws UsageError for an invalid or writing statement; otherwise the error of `sqliteError`.
+ * Runs one statement on a read-only connection. Booleans and JSON in the mirror's columns are converted to the same
+ * values
+ * as on Postgres. Computed values stay as SQLite returns them.
+ * @param batch maximum number of rows in one part.
+ * @throws UsageError if the statement is invalid or writes; otherwise the error of `sqliteError`.
  */
 export function* readSqlite(path: string, sql: string, batch: number): Generator<AnswerPart> {
   let database: Database.Database | undefined
@@ -39,7 +41,7 @@ function prepare(database: Database.Database, sql: string): Prepared {
   try {
     statement = database.prepare<[], unknown[]>(sql)
   } catch (error) {
-    // Invalid, or several statements. Other codes concern the file.
+    // These errors mean that the text is invalid or has several statements. Other errors concern the database file.
     if (error instanceof RangeError || (error instanceof Database.SqliteError && error.code === 'SQLITE_ERROR'))
       throw new UsageError([withNearTables(messageOf(error))])
     throw error
@@ -49,7 +51,10 @@ function prepare(database: Database.Database, sql: string): Prepared {
   return statement.raw().safeIntegers()
 }
 
-/** Gets SQLite's error for a writing statement from the read-only connection. */
+/**
+ * Runs a writing statement on the read-only connection.
+ * @returns the message of the error that SQLite reports.
+ */
 function refusalOf(statement: Prepared): string {
   try {
     if (statement.reader) statement.get()

@@ -3,27 +3,34 @@ import { nearNames } from '../../base/near-names.ts'
 import type { Query } from '../engine/db.ts'
 import { relations } from '../schema/tables.ts'
 
-/** First words of statements that only read. */
+/** First words of statements that only read. Shown in error messages. */
 const READING = ['select', 'with', 'values', 'table', 'explain', 'show']
-/** The database rejects these, like unknown words, in read-only transactions with its own message. */
+/**
+ * First words of statements that write to this database. They aren't rejected here, because the database rejects them
+ * in a
+ * read-only transaction with its own message.
+ */
 export const WRITING = ['insert', 'update', 'delete', 'merge', 'replace', 'create', 'alter', 'drop', 'truncate']
-/** May write elsewhere or leave the transaction. */
+/** First words of statements that may write elsewhere or leave the transaction. */
 const ELSEWHERE = new Set(
   'analyze attach begin call checkpoint close cluster comment commit copy deallocate declare detach discard do end execute fetch grant import listen load lock move notify pragma prepare reassign refresh reindex release reset revoke rollback savepoint security set start unlisten vacuum'.split(
     ' ',
   ),
 )
 const INTERNAL = /^sync_/i
-/** Functions that run SQL from a string, read tables named in a string, or access files or databases. */
+/** Functions that run SQL from a string, read a table named in a string, or access files or other databases. */
 const REACHING =
   /^(?:(?:query|table|cursor|schema|database)_to_xml|dblink|ts_stat$|ts_rewrite$|lo_(?:get|open|export|import|from_bytea|put|creat)|pg_(?:read|ls|stat_file)|load_extension$)/i
 
-/** Comments and strings contain no names. Nested comments are rejected: only Postgres nests them. */
+/**
+ * Comments contain no names, so they are skipped. A comment inside a comment is rejected, because only Postgres allows
+ * it.
+ */
 const PASSED_OVER = [String.raw`--[^\n]*`, String.raw`\/\*[\s\S]*?(?:\*\/|$)`]
 const STRING = "'(?:[^']|'')*'"
-/** SQLite reads a string as a name if only a name fits. */
+/** A string that may be a name: SQLite reads a string as a name where only a name is allowed. */
 const STRING_NAME = "'(?<string>sync_(?:[^']|'')*)'"
-/** A name with escapes may hide the real name. */
+/** A quoted name with escapes. The escapes may hide the real name. */
 const ESCAPED_NAME = '[uU]&"(?<escaped>(?:[^"]|"")*)"'
 const NAMES = ['"(?<quoted>(?:[^"]|"")*)"', String.raw`(?<word>[\p{L}_][\p{L}\p{N}_$]*)`]
 
@@ -46,9 +53,11 @@ const PARTS: Readonly<Record<Query['kind'], RegExp>> = {
 }
 
 /**
- * Guards against mistakes, not attacks: a command-line user can read the database in other ways. The database runs accepted statements
+ * Rejects statements that name an internal table or do more than read or write in this database. Guards against
+ * mistakes,
+ * not attacks: a person with a terminal can read the database in other ways. The database runs accepted statements
  * read-only.
- * @throws UsageError for a statement that names an internal table or does more than read or write in this database.
+ * @throws UsageError for a rejected statement.
  */
 export function refuseUnsuitable(text: string, kind: Query['kind']): void {
   const first = firstWordOf(text, kind)
@@ -68,12 +77,12 @@ export function refuseUnsuitable(text: string, kind: Query['kind']): void {
   throw new UsageError([`${internal} is internal; the public tables and views are described in migrations/README.md`])
 }
 
-/** @returns the statement's first word in lower case. Skips comments and brackets. */
+/** @returns the statement's first word in lower case; undefined if there is none. Skips comments and brackets. */
 export function firstWordOf(text: string, kind: Query['kind']): string | undefined {
   return namesIn(text, kind)[0]?.toLowerCase()
 }
 
-/** @returns words and quoted names, in text order. */
+/** @returns words and quoted names in the order of the text. */
 function namesIn(text: string, kind: Query['kind']): string[] {
   return [...text.matchAll(PARTS[kind])].flatMap(({ groups = {} }) => {
     const { word, quoted, ticked, bracketed, string } = groups
@@ -83,7 +92,10 @@ function namesIn(text: string, kind: Query['kind']): string[] {
 
 const NO_TABLE = /^no such table: (?:main\.)?(?<sqlite>.+)$|^relation "(?:[^"]*\.)?(?<postgres>[^".]+)" does not exist$/
 
-/** @returns the database's message. For an unknown table, adds similar tables and views. */
+/**
+ * @returns the database's message. If the message says that a table is unknown, adds tables and views with similar
+ * names.
+ */
 export function withNearTables(message: string): string {
   const { sqlite, postgres } = NO_TABLE.exec(message)?.groups ?? {}
   const name = sqlite ?? postgres

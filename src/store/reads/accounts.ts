@@ -6,7 +6,7 @@ import { wake } from '../engine/notify.ts'
 import { dbTime } from '../engine/sql.ts'
 import type { AccountsTable } from '../schema/reads.ts'
 
-/** Values of `sweep_wanted`. */
+/** Values of `sweep_wanted`. A sweep requests the feeds of all recently active submissions of an account. */
 export const sweep = { none: 0, wanted: 1, begun: 2 } as const
 
 export async function ensureAccounts(db: Db, names: readonly string[]): Promise<void> {
@@ -18,18 +18,18 @@ export async function ensureAccounts(db: Db, names: readonly string[]): Promise<
   })
 }
 
-/** @returns null if the account was never configured. */
+/** @returns null if the account has no row, because it was never configured. */
 export async function findAccount(q: Query, account: string): Promise<AccountsTable | null> {
   return (await q.sql.selectFrom('sync_accounts').selectAll().where('account', '=', account).executeTakeFirst()) ?? null
 }
 
-/** Whether the account is active with a checked brokerage. Only the poller may read other accounts. */
+/** @returns whether the account is active and its brokerage is known. Only the poller may read other accounts. */
 export async function isAccountOpen(q: Query, account: string): Promise<boolean> {
   const row = await findAccount(q, account)
   return row !== null && row.state === 'active' && row.brokerage !== null
 }
 
-/** Whether a stopped account may be retried, by the database's clock. */
+/** @returns whether a stopped account may be tried again now, by the database's clock. */
 export async function isRetryDue(q: Query, account: string): Promise<boolean> {
   return await q.exists(sql`select 1 from sync_accounts where account = ${account} and (retry_at is null or retry_at <= ${dbTime(q)})`)
 }
@@ -39,9 +39,9 @@ export async function listAccounts(q: Query): Promise<AccountsTable[]> {
 }
 
 /**
- * Stops reading an account for `retryInMs`. Deliveries are still accepted.
- * @param state `suspended` after rejections; `paused` if the service answers for another brokerage.
- * @param refusedWith fingerprint of rejected settings.
+ * Stops reading an account. It is tried again after `retryInMs`. Deliveries are still accepted.
+ * @param state `suspended` if the service rejects requests; `paused` if it answers for another brokerage.
+ * @param refusedWith fingerprint of the rejected settings; null if none.
  */
 export async function stopAccount(
   db: Db,
@@ -59,7 +59,10 @@ export async function stopAccount(
   })
 }
 
-/** Resumes reading an account. @returns false if the account doesn't exist. */
+/**
+ * Resumes reading an account.
+ * @returns false if the account has no row.
+ */
 export async function resumeAccount(db: Db, account: string): Promise<boolean> {
   return db.write('account-resume', async (tx) => {
     const result = await tx.run(sql`
@@ -70,7 +73,7 @@ export async function resumeAccount(db: Db, account: string): Promise<boolean> {
   })
 }
 
-/** Makes a stopped account's retry due. A success resumes the account. */
+/** Makes a stopped account due for another try. If that succeeds, the account is resumed. */
 export async function retryAccountNow(db: Db, account: string): Promise<void> {
   await db.write('account-retry', async (tx) => {
     await tx.run(sql`update sync_accounts set retry_at = ${dbTime(tx)} where account = ${account}`)
@@ -78,7 +81,10 @@ export async function retryAccountNow(db: Db, account: string): Promise<void> {
   })
 }
 
-/** Records why the service doesn't identify the credentials' owner, and since when. Cleared by `pinBrokerage`. */
+/**
+ * Records why the service doesn't identify the brokerage of the credentials, and since when. `pinBrokerage` clears
+ * this.
+ */
 export async function noteIdentityFault(db: Db, account: string, reason: string): Promise<void> {
   await db.write('account-identity-fault', (tx) =>
     tx.run(sql`
@@ -94,7 +100,10 @@ export interface AccountIdentity {
   readonly activeStates?: readonly string[] | null
 }
 
-/** Stores the brokerage of the credentials; never replaces it. Other columns are only displayed. */
+/**
+ * Stores the brokerage that the credentials belong to. Never replaces a stored brokerage. The other columns are only
+ * displayed.
+ */
 export async function pinBrokerage(
   db: Db,
   account: string,
@@ -108,22 +117,24 @@ export async function pinBrokerage(
   )
 }
 
-/** Requests a sweep after a delivery that names no submission (trap 25). */
+/** Requests a sweep of the account. Call this after a delivery that names no submission (trap 25). */
 export async function requestSweep(tx: Tx, account: string): Promise<void> {
   await tx.run(sql`update sync_accounts set sweep_wanted = ${sweep.wanted} where account = ${account} and sweep_wanted <> ${sweep.wanted}`)
   wake(tx, 'reads')
 }
 
-/** Duration in ms after an unreadable delivery. Feeds find its events, and they don't count as lost webhooks. */
+/** For this many ms after an unreadable delivery, events that only a feed shows don't count as lost webhooks. */
 const UNREADABLE_MS = 86_400_000
 
-/** Call after readable event deliveries. Clears unreadable ones if over a day old. */
+/** Clears the marks of `noteUnreadableEvents` that are over a day old. Call this after readable event deliveries. */
 export async function forgetUnreadableEvents(tx: Tx, accounts: readonly string[]): Promise<void> {
   const update = tx.sql.updateTable('sync_accounts').set({ events_unreadable_at: null })
   await update.where('account', 'in', accounts).where('events_unreadable_at', '<', dbTime(tx, -UNREADABLE_MS)).execute()
 }
 
-/** Records an unreadable event delivery. Its events look like lost webhooks. */
+/**
+ * Records that an event delivery couldn't be read. A feed will show its events, so they would look like lost webhooks.
+ */
 export async function noteUnreadableEvents(tx: Tx, account: string, now: TimeText): Promise<void> {
   await tx.sql.updateTable('sync_accounts').set({ events_unreadable_at: now }).where('account', '=', account).execute()
 }

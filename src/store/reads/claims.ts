@@ -9,16 +9,16 @@ import { dbTime, distinctIn, least, timeValue } from '../engine/sql.ts'
 import { hashColumns } from './content-hashes.ts'
 import { DETAIL_WAKE_DELAY_MS, FULL_READ_COALESCE_MS, LOOK_AGAIN_MS, nextReadNumber, rank, WAKE_DELAY_MS } from './reads.ts'
 
-/** A read that this process may perform until its lease ends. In a read by id, the submission is ''. */
+/** A read that this process may perform until its lease ends. A read by id has the submission ''. */
 export interface ReadClaim<R extends ReadKind = OwnRead> extends SubmissionRef {
   readonly read: R
-  /** The id of a read by id; otherwise ''. */
+  /** The id that a read by id asks for; otherwise ''. */
   readonly id: string
-  /** Submission that named the id; '' if unknown, null without an id. */
+  /** The submission whose answer named the id; '' if unknown. Null for reads without an id. */
   readonly namedFor: string | null
   readonly leaseToken: string
   readonly rank: number
-  /** Number of this read. Later reads have greater numbers. */
+  /** Number of this read. A later read of the same kind has a greater number. */
   readonly readNo: number
   readonly requestNo: number
   readonly cursor: string | null
@@ -29,22 +29,22 @@ export interface ReadClaim<R extends ReadKind = OwnRead> extends SubmissionRef {
   readonly lastReadAt: TimeText | null
   readonly lastFullReadAt: TimeText | null
   readonly fullReadDueAt: TimeText | null
-  /** Whether a full re-read is due, by the database's clock. */
+  /** Whether a full re-read was due when the read was claimed, by the database's clock. */
   readonly fullReadDue: boolean
-  /** When the answer last changed; if never, when the id was first named. Null before a submission's first result. */
+  /** When the answer last changed. If it never changed: when the id became known, or null for a read without an id. */
   readonly changedAt: TimeText | null
   readonly isFinal: boolean
 }
 
 export type IdClaim = ReadClaim<IdRead>
 
-/** Selects due reads of one rank, or reads of given submissions. */
+/** Selects reads to claim: the due reads of one rank, the reads of given submissions, or the read of one id. */
 export interface ClaimQuery<R extends ReadKind = OwnRead> {
   readonly account: string
   readonly rank?: number
-  /** Only reads of these submissions, due or not. Excludes reads in progress elsewhere. */
+  /** Only reads of these submissions, due or not. Excludes reads that another process has claimed. */
   readonly submissionIds?: readonly string[]
-  /** Kind, with `submissionIds` only. */
+  /** Only reads of this kind. Requires `submissionIds`. */
   readonly read?: R
   /** Only the read of this id, due or not. */
   readonly id?: string
@@ -58,18 +58,18 @@ export const claimedReads = new Leased<ReadClaim<ReadKind>>({
   what: 'read',
   key: { account: 'account', submission_id: 'submissionId', read: 'read', id: 'id' },
   topic: 'reads',
-  // Leases end before the longest lease, so the index on `due_at` finds claims.
+  // No lease is longer than `LONGEST_LEASE_MS`, so a limit on `due_at` lets the index find claimed rows.
   claimed: (tx) => sql`account in ${distinctIn('sync_reads', 'account')}
     and rank in (${sql.join(Object.values(rank).map((one) => sql.lit(one)))}) and due_at <= ${dbTime(tx, LONGEST_LEASE_MS)}`,
 })
 
-/** Avoids a write transaction that claims nothing. */
+/** @returns whether a read is due. Checking this first avoids write transactions that claim nothing. */
 export async function isReadDue(q: Query, { account, rank: which = rank.live, without }: ClaimQuery<ReadKind>): Promise<boolean> {
   const isOf = sql`account = ${account} and rank = ${sql.lit(which)} ${notOf(without)}`
   return await q.exists(sql`select 1 from sync_reads where ${isOf} and due_at <= ${dbTime(q)} limit 1`)
 }
 
-/** Claims reads, longest due first. */
+/** Claims reads, longest due first. Each claim gets a new read number. */
 export async function claimReads<R extends ReadKind = OwnRead>(db: Db, query: ClaimQuery<R>): Promise<ReadClaim<R>[]> {
   const leaseToken = newLeaseToken(db)
   const { id } = query
@@ -93,12 +93,15 @@ export async function claimReads<R extends ReadKind = OwnRead>(db: Db, query: Cl
 }
 
 export interface PageProgress {
-  /** Cursor to resume from; undefined keeps the stored cursor (full re-read). */
+  /** Cursor to continue from. Undefined keeps the stored cursor, as in a full re-read. */
   readonly cursor?: string
   readonly leaseMs: number
 }
 
-/** Records an applied page in its transaction and renews the lease. @throws LeaseLostError also if a later feed read moved the cursor. */
+/**
+ * Records the progress of a feed read in the transaction that applies a page, and renews the lease.
+ * @throws LeaseLostError if the lease is lost, or if a later feed read moved the cursor.
+ */
 export async function recordPage(tx: Tx, claim: ReadClaim, mark: PageProgress): Promise<void> {
   const { cursor, leaseMs } = mark
   const progress = sql`due_since = ${dbTime(tx)}`
@@ -106,12 +109,12 @@ export async function recordPage(tx: Tx, claim: ReadClaim, mark: PageProgress): 
   else await claimedReads.renew(tx, claim, leaseMs, sql`${progress}, cursor = ${cursor}, cursor_no = ${claim.readNo}`, ownCursor(claim))
 }
 
-/** Condition: no later feed read moved the cursor. */
+/** Condition: no later feed read has moved the cursor. */
 function ownCursor({ readNo }: ReadClaim<ReadKind>): RawBuilder<unknown> {
   return sql`and cursor_no <= ${readNo}`
 }
 
-/** Clears a rejected cursor; `refused_cursor` stores it for diagnosis (trap 17). */
+/** Clears a cursor that the service rejected. Keeps it in `refused_cursor` for diagnosis (trap 17). */
 export async function refuseCursor(tx: Tx, claim: ReadClaim, leaseMs: number): Promise<void> {
   const set = sql`refused_cursor = cursor, cursor = null, cursor_no = ${claim.readNo}`
   await claimedReads.renew(tx, claim, leaseMs, set, ownCursor(claim))
@@ -124,31 +127,35 @@ export interface ReadSettlement {
   readonly notFound: number
   readonly stalledFeedReads: number
   readonly error: string | null
-  /** Last cursor of the read; undefined keeps the stored cursor. */
+  /** The last cursor of the feed read. Undefined keeps the stored cursor. */
   readonly cursor?: string
-  /** Whether the end of the feed was read. */
+  /** Whether the read succeeded. For a feed: whether it reached the end. */
   readonly complete: boolean
-  /** Whether new data was found. */
+  /** Whether the read found new data. */
   readonly changed: boolean
-  /** Set after a full re-read: ms until the next, sooner if requested during this one. */
+  /** Set after a full re-read: ms until the next. If another was requested during this one, the next is sooner. */
   readonly fullReadDueInMs?: number
-  /** Set after a failed full re-read: minimum ms until the next one. */
+  /** Set after a failed full re-read: minimum ms until the next. */
   readonly fullReadNotBeforeMs?: number
-  /** Requests a full re-read in this many ms, unless already requested. Repetition must not postpone it. */
+  /**
+   * Requests a full re-read in this many ms. An existing request stays, so that repeated requests can't postpone it.
+   */
   readonly requestFullReadInMs?: number
-  /** Last activity; undefined keeps the stored time. */
+  /** Time of the last activity. Undefined keeps the stored time. */
   readonly activeAt?: TimeText
-  /** Hash of the applied content; see `isSameAgain`. */
+  /** Hash of the content that was applied; see `isSameAgain`. */
   readonly contentHash?: string
-  /** Whether the id is final; undefined keeps the stored value. */
+  /** Whether the object of this id is no longer expected to change. Undefined keeps the stored value. */
   readonly isFinal?: boolean
 }
 
 /**
- * Ends a claim, in the transaction that applied its last page. If the read was requested again during the claim, a complete read is due
- * soon. An incomplete read keeps its backoff, unless it only got "not found" (see `addReadRequests`). Only failures postpone a requested
- * full re-read.
- * @throws LeaseLostError if the lease is lost.
+ * Ends a claim, in the transaction that applied the last page. If the read was requested again during the claim, it is
+ * due
+ * again soon; after "not found", within 2 minutes. After a failure, the read keeps its backoff. After a success, the
+ * read is
+ * due no later than its next full re-read.
+ * @throws LeaseLostError if the lease is lost, or if a later feed read moved the cursor.
  */
 export async function settleRead(tx: Tx, claim: ReadClaim<ReadKind>, s: ReadSettlement): Promise<void> {
   const now = dbTime(tx)
@@ -177,13 +184,16 @@ export async function settleRead(tx: Tx, claim: ReadClaim<ReadKind>, s: ReadSett
   await claimedReads.settle(tx, claim, sql.join(set), s.cursor === undefined ? undefined : ownCursor(claim))
 }
 
-/** @returns delay in ms and rank of a read that was requested again. */
+/** @returns delay in ms and rank of a read that was requested again while it was claimed. */
 function wokenAs(read: ReadKind): readonly [delayMs: number, rank: number] {
   if (isIdRead(read)) return [DETAIL_WAKE_DELAY_MS, rank.byId]
   return isDetail(read) ? [DETAIL_WAKE_DELAY_MS, rank.routine] : [WAKE_DELAY_MS, rank.live]
 }
 
-/** A re-read requested during this one may concern a part already read, so it stays due (see `requestFullRead`). */
+/**
+ * SQL for the time of the next full re-read. A re-read requested during this one may concern a part already read, so
+ * another full re-read stays due; see `requestFullRead`.
+ */
 function fullReadDue(tx: Tx, claim: ReadClaim<ReadKind>, s: ReadSettlement): RawBuilder<unknown> {
   if (s.requestFullReadInMs !== undefined) return sql`coalesce(full_read_due_at, ${dbTime(tx, s.requestFullReadInMs)})`
   if (s.fullReadNotBeforeMs !== undefined) {
@@ -195,7 +205,7 @@ function fullReadDue(tx: Tx, claim: ReadClaim<ReadKind>, s: ReadSettlement): Raw
   return sql`case when ${asked} then ${dbTime(tx, Math.min(s.fullReadDueInMs, FULL_READ_COALESCE_MS))} else ${dbTime(tx, s.fullReadDueInMs)} end`
 }
 
-/** A request during the feed read is later than any activity read. */
+/** SQL for the time of the last activity. A request during the feed read is the latest activity, so its time stays. */
 function activity(tx: Tx, claim: ReadClaim<ReadKind>, activeAt: TimeText): RawBuilder<unknown> {
   return sql`case when active_at is distinct from ${timeValue(tx, claim.activeAt)} then active_at else ${timeValue(tx, activeAt)} end`
 }

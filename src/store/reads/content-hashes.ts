@@ -5,8 +5,9 @@ import type { Query, Tx } from '../engine/db.ts'
 import { isReadOf } from './reads.ts'
 
 /**
- * Records a state read as applied without comparing it with the mirror, if its content hash is unchanged, `hash_no` is the last applied read,
- * and nothing else changed the submission. @returns false otherwise.
+ * Skips comparing a state read with the mirror if its content is the same as in the last applied read. Requires that
+ * nothing else changed the submission since.
+ * @returns whether the read was recorded as applied; false if it must be compared.
  */
 export async function isSameAgain(tx: Tx, observation: StateObservation): Promise<boolean> {
   const { readNo, contentHash } = observation
@@ -17,7 +18,10 @@ export async function isSameAgain(tx: Tx, observation: StateObservation): Promis
   return updated > 0
 }
 
-/** Whether a state read may differ from the last one. False if the submission's own read was never made. */
+/**
+ * @returns whether a state read may differ from the last applied one. False if the submission's own read was never
+ * made.
+ */
 export async function isNewerState(q: Query, observation: StateObservation, contentHash: string): Promise<boolean> {
   const rows = await q.all(sql<{ content_hash: string | null; is_current: number | boolean | null; last_read_at: unknown }>`
     select content_hash, hash_no = applied_no as is_current, last_read_at from sync_reads where ${isReadOf(observation)}`)
@@ -26,12 +30,12 @@ export async function isNewerState(q: Query, observation: StateObservation, cont
   return last?.content_hash !== contentHash || !last.is_current
 }
 
-/** Hash columns to set when settling an applied read. */
+/** @returns SQL that sets the hash columns when an applied read is settled. */
 export function hashColumns(contentHash: string, readNo: number): RawBuilder<unknown> {
   return sql`content_hash = ${contentHash}, hash_no = case when applied_no = ${readNo} then applied_no else null end`
 }
 
-/** Clears hashes so that the next state reads of these changed submissions compare. */
+/** Clears the hashes of changed submissions, so that their next state reads are compared with the mirror. */
 export async function forgetContent(tx: Tx, places: readonly SubmissionRef[]): Promise<void> {
   for (const [account, of] of Map.groupBy(places, (place) => place.account)) {
     const ids = sql.join([...new Set(of.map(({ submissionId }) => submissionId))].sort())

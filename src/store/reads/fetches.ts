@@ -6,9 +6,9 @@ import type { Db, Query, Tx } from '../engine/db.ts'
 import { Leased, newLeaseToken } from '../engine/leased.ts'
 import { dbTime, valuesTable } from '../engine/sql.ts'
 
-/** Schedule of file downloads. Each document is written with a row in `sync_documents`. */
+/** Schedule of document downloads. Each document's row is written together with its row in `sync_documents`. */
 
-/** Lease in ms; longer than one download. */
+/** Lease in ms. Longer than one download can take. */
 export const FETCH_LEASE_MS = 900_000
 export const LONGEST_FETCH_WAIT_MS = 12 * 3_600_000
 
@@ -17,7 +17,7 @@ interface ClaimedFetch {
   readonly documentKey: string
   readonly leaseToken: string
   readonly failures: number
-  /** First of the current failures; null if the last attempt succeeded. */
+  /** When the first of the consecutive failures happened; null if the last attempt succeeded. */
   readonly failingSince: TimeText | null
 }
 
@@ -33,16 +33,18 @@ export const claimedFetches = new Leased<ClaimedFetch>({
 })
 
 export interface FetchSettlement {
-  /** null: no more attempts. */
+  /** ms until the next attempt; null for no further attempts. */
   readonly dueInMs: number | null
   readonly failures: number
-  /** Exceeded size limit in bytes. */
+  /** Size limit in bytes that the document exceeded. */
   readonly refusedOverBytes?: number
 }
 
 /**
- * Makes documents due: new ones, ones that lost their file, and ones shown again or with a new link.
- * @param newLinks documents with a new link. A scheduled next attempt becomes due now.
+ * Makes documents due for download: new documents, documents that lost their file, documents that the service shows
+ * again,
+ * and documents with a new link.
+ * @param newLinks documents with a new link. If their next attempt is scheduled, it is due now.
  */
 export async function requestFetches(
   tx: Tx,
@@ -75,12 +77,15 @@ function needsFetch({ entity, operation, after }: Change): boolean {
   )
 }
 
-/** Avoids a write transaction that claims nothing. */
+/** @returns whether a document is due. Checking this first avoids write transactions that claim nothing. */
 export async function isFetchDue(q: Query, account: string): Promise<boolean> {
   return await q.exists(sql`select 1 from sync_documents where account = ${account} and due_at <= ${dbTime(q)} limit 1`)
 }
 
-/** Claims documents to download, longest due first. Stored and removed documents aren't due. */
+/**
+ * Claims due documents to download, longest due first. If a document is already stored or is gone, clears its due time
+ * instead.
+ */
 export async function claimFetches(db: Db, account: string, limit: number): Promise<FetchClaim[]> {
   const leaseToken = newLeaseToken(db)
   return db.write('document-claim', async (tx) => {
@@ -108,7 +113,10 @@ function isOpen({ stored_at, gone_at }: DocumentRow): boolean {
   return stored_at === null && gone_at === null
 }
 
-/** Ends a claim, in the transaction that records the outcome. @throws LeaseLostError if another process took over the claim. */
+/**
+ * Ends a claim, in the transaction that records the outcome.
+ * @throws LeaseLostError if another process has the claim.
+ */
 export async function settleFetch(tx: Tx, claim: FetchClaim, { dueInMs, failures, refusedOverBytes }: FetchSettlement): Promise<void> {
   await claimedFetches.settle(
     tx,
@@ -118,19 +126,19 @@ export async function settleFetch(tx: Tx, claim: FetchClaim, { dueInMs, failures
   )
 }
 
-/** Releases a claim, due in `dueInMs`. */
+/** Releases a claim. The document is due in `dueInMs`. */
 export async function releaseFetch(db: Db, claim: FetchClaim, dueInMs = 0): Promise<void> {
   await db.write('document-release', (tx) => claimedFetches.release(tx, claim, dueInMs))
 }
 
-/** Makes documents due that only exceeded a smaller limit. */
+/** Makes documents due that exceeded a size limit below `maxBytes`. */
 export async function requestRefused(tx: Tx, account: string, maxBytes: number): Promise<void> {
   await tx.run(sql`
     update sync_documents set due_at = ${dbTime(tx)}, failures = 0, failing_since = null, refused_over_bytes = null
     where account = ${account} and refused_over_bytes < ${maxBytes}`)
 }
 
-/** Makes documents due whose last attempt failed with one of these errors. */
+/** Makes documents due that have no further attempts and whose last error is one of these. */
 export async function requestFailed(tx: Tx, account: string, errors: readonly string[]): Promise<void> {
   if (errors.length === 0) return
   await tx.run(sql`
@@ -139,7 +147,10 @@ export async function requestFailed(tx: Tx, account: string, errors: readonly st
       select document_key from documents where account = ${account} and error in (${sql.join(errors)}))`)
 }
 
-/** Makes these documents due, except current downloads. @returns how many. */
+/**
+ * Makes these documents due. Skips documents that are being downloaded.
+ * @returns the number of changed documents.
+ */
 export async function retryFetches(db: Db, account: string, keys: readonly string[]): Promise<number> {
   return await db.write('document-retry', async (tx) => {
     return await tx.run(sql`
@@ -148,7 +159,10 @@ export async function retryFetches(db: Db, account: string, keys: readonly strin
   })
 }
 
-/** Documents that are no longer retried, by account and error starting with `prefix`, with first failure: the 100 most frequent. */
+/**
+ * Counts documents without further attempts whose error starts with `prefix`, by account and error. `since`: first
+ * failure. Returns the 100 most frequent errors.
+ */
 export async function unfetchedBy(q: Query, prefix: string) {
   return await q.all(sql<{ account: string; error: string; count: number; since: TimeText | null }>`
     select d.account, d.error, count(*) as count, min(f.failing_since) as since
@@ -157,13 +171,13 @@ export async function unfetchedBy(q: Query, prefix: string) {
     group by d.account, d.error order by count(*) desc, d.account, d.error limit 100`)
 }
 
-/** Total bytes of stored files. Shared files count once. */
+/** @returns the total bytes of stored files. A file that several documents share counts once. */
 export async function storedBytes(q: Query): Promise<number> {
   return await q.count(sql<{ bytes: number | null }>`
     select sum(bytes) as bytes from (select max(stored_bytes) as bytes from documents where stored_path is not null group by stored_path) as files`)
 }
 
-/** @returns the paths that belong to a document. */
+/** @returns which of these paths a document uses. */
 export async function knownPaths(q: Query, paths: readonly string[]): Promise<Set<string>> {
   if (paths.length === 0) return new Set()
   const rows = await q.sql.selectFrom('documents').select('stored_path').distinct().where('stored_path', 'in', paths).execute()

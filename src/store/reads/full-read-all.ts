@@ -8,25 +8,29 @@ import type { Columns } from '../schema/tables.ts'
 import { submissionIdsAfter } from './account-reads.ts'
 
 /**
- * A log epoch with incomplete full re-reads. After a log divergence, every submission is re-read: only the feeds have the deliveries that
- * the lost database acknowledged.
+ * A log epoch whose full re-reads aren't complete. After a log divergence, every submission is read again, because the
+ * mirror may lack deliveries that the lost database acknowledged. Only the feeds still have them.
  */
 export interface UnreadEpoch {
   readonly log_epoch: string
   readonly began_at: TimeText
-  /** When all were requested; null before. */
+  /** When the re-reads of all submissions were requested; null if they aren't all requested yet. */
   readonly full_reads_at: TimeText | null
 }
 
-/** Newest epoch with incomplete re-reads; null for none. */
+/** @returns the newest epoch whose full re-reads aren't complete; null if there is none. */
 export async function findUnreadEpoch(q: Query): Promise<UnreadEpoch | null> {
   return await q.one(sql<Columns<'sync_log_epochs', 'log_epoch' | 'began_at' | 'full_reads_at'>>`
     select log_epoch, began_at, full_reads_at from sync_log_epochs where fully_read_at is null order by epoch_no desc limit 1`)
 }
 
-/** Seconds per submission. Their sum is the time to spread reads over. */
+/** Time in s allowed for each submission. All re-reads are spread over the sum of these times. */
 const SECONDS_EACH = 0.5
-/** Divisor: time since last activity / 60 = delay of the reads. */
+/**
+ * A submission is due after the time since its last activity, divided by this. For example: active an hour ago, due in
+ * a
+ * minute.
+ */
 const AGE_DIVISOR = 60
 
 export async function countSubmissions(q: Query, account: string): Promise<number> {
@@ -34,9 +38,11 @@ export async function countSubmissions(q: Query, account: string): Promise<numbe
 }
 
 /**
- * Requests full re-reads and state reads of the submissions after `after`, most recently active first. Failing reads keep their backoff.
- * @param submissions count, to spread the reads.
- * @returns the last submission; null at the end.
+ * Requests full re-reads and state reads of up to `limit` submissions after `after`. Recently active submissions are
+ * due
+ * first. Failing reads keep their backoff.
+ * @param submissions number of submissions of the account, which limits the delays.
+ * @returns the last submission of this step; null if none remain.
  */
 export async function requestFullReads(db: Db, account: string, after: string, limit: number, submissions: number): Promise<string | null> {
   return db.write('full-reads-requested', async (tx) => {
@@ -63,7 +69,7 @@ export async function requestFullReads(db: Db, account: string, after: string, l
   })
 }
 
-/** Records that all re-reads up to this epoch were requested. Makes discovery paths due now. */
+/** Records that all re-reads of this epoch were requested. Makes discovery paths due now. */
 export async function endRequests(db: Db, logEpoch: string): Promise<void> {
   await db.write('full-reads-requested-all', async (tx) => {
     await tx.run(sql`update sync_path_reads set due_at = ${dbTime(tx)} where path <> '' and lease_token is null and failures = 0`)
@@ -72,8 +78,11 @@ export async function endRequests(db: Db, logEpoch: string): Promise<void> {
 }
 
 /**
- * Finds a submission after `after` that was read, but not fully since `since`.
- * @returns the last one searched, and whether it is re-read; null at the end.
+ * Checks which submissions after `after`, up to `limit`, were read again since `since`. Unreachable submissions and
+ * reads
+ * that were never made don't count as waiting.
+ * @returns the last submission before the first that still waits. `isRead` is false if the first one checked waits.
+ * Null if none remain.
  */
 export async function findUnreadSubmission(
   q: Query,
@@ -99,7 +108,7 @@ export async function findUnreadSubmission(
   return last === undefined ? null : { at: last.submission_id, isRead: true }
 }
 
-/** Records that the re-reads of this epoch and earlier ones are complete. */
+/** Records that the full re-reads of this epoch and of earlier epochs are complete. */
 export async function endFullReads(db: Db, logEpoch: string): Promise<void> {
   await db.write('full-reads-ended', (tx) =>
     tx.run(sql`

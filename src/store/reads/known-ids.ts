@@ -8,17 +8,20 @@ import type { Columns } from '../schema/tables.ts'
 import { byKey, DETAIL_WAKE_DELAY_MS, rank, type Wake } from './reads.ts'
 
 /**
- * Bind requests, policies, and insureds are read once per known id. Their rows in `sync_reads` have no submission, because answers may name
- * others.
+ * Schedule of reads by id: bind requests, policies, and insureds. Each known id has a separate read. Its row in
+ * `sync_reads` has no submission, because the answer may name another submission.
  */
 
-/** An id, its account, and its source (`via`). */
+/** An id, its account, and what named it first (`via`). */
 export interface NewKnownId extends KnownId {
   readonly account: string
   readonly via: string
 }
 
-/** Adds unknown ids, due immediately. For known ids, stores the first named submission or the one that their object states. */
+/**
+ * Adds ids that aren't known yet, due immediately. For a known id, stores the first submission that named it. If the
+ * object itself states its submission, that one replaces the stored one.
+ */
 export async function learnIds(tx: Tx, given: readonly NewKnownId[]): Promise<void> {
   if (given.length === 0) return
   const rows = [...given].sort((a, b) => (keyText(a) < keyText(b) ? -1 : 1)).map(rowOf)
@@ -33,7 +36,7 @@ export async function learnIds(tx: Tx, given: readonly NewKnownId[]): Promise<vo
   })
   if (fresh.length === 0) return
   const now = dbTime(tx)
-  // A bind request's path needs a submission. Documents have no read by id.
+  // Null means never due. The path of a bind request needs a submission, and documents aren't read by id.
   const due = sql`case when given.kind in (${sql.join(idReads)}) and (given.kind <> 'bind_request' or given.named_for <> '') then ${now} end`
   for (const isStated of [0, 1]) {
     const some = fresh.filter(({ is_stated }) => is_stated === isStated)
@@ -52,7 +55,10 @@ export async function learnIds(tx: Tx, given: readonly NewKnownId[]): Promise<vo
   wake(tx, 'reads')
 }
 
-/** Makes bind requests of submissions due soon. Also missing policies, because they appear with the bind (trap 79). */
+/**
+ * Makes reads by id due soon for submissions whose requirements are requested: their bind requests, and policies and
+ * insureds that were never read. Policies appear when the submission is bound (trap 79).
+ */
 export async function wakeIdsOf(tx: Tx, wakes: readonly Wake[], delayMs = DETAIL_WAKE_DELAY_MS): Promise<void> {
   const keys = new Map(wakes.filter(({ read }) => read === 'requirements').map((one) => [`${one.account} ${one.submissionId}`, one]))
   if (keys.size === 0) return
@@ -73,21 +79,24 @@ export async function requestIdsOf(tx: Tx, account: string, submissionIds: reado
     where account = ${account} and named_for in (${sql.join(submissionIds)}) and due_at is not null`)
 }
 
-/** An id and the submission that it was named for; `''` for none. */
+/** An id and the submission that it was named for; '' if none is known. */
 export interface NamedId {
   readonly read: IdRead
   readonly id: string
   readonly namedFor: string
 }
 
-/** Ids read for these submissions; `''` for none. */
+/**
+ * Lists the ids that are read for these submissions.
+ * @param submissionIds '' selects ids that were named for no submission.
+ */
 export async function listIdsOf(q: Query, account: string, submissionIds: readonly string[]): Promise<NamedId[]> {
   return await q.all(sql<NamedId>`
     select read, id, named_for as "namedFor" from sync_reads
     where account = ${account} and named_for in (${sql.join(submissionIds)}) and due_at is not null order by read, id`)
 }
 
-/** Number of known ids among these. */
+/** Counts how many of these ids are known. */
 export async function countKnownIds(q: Query, account: string, ids: readonly Pick<KnownId, 'kind' | 'id'>[]): Promise<number> {
   const rows = ids.map(({ kind, id }) => ({ kind, id }))
   return await q.count(sql<{ n: number }>`
@@ -95,12 +104,12 @@ export async function countKnownIds(q: Query, account: string, ids: readonly Pic
     join sync_reads k on k.account = ${account} and k.submission_id = '' and k.read = given.kind and k.id = given.id`)
 }
 
-/** Documents that answers named for a submission. */
+/** Lists the documents that answers named for a submission. */
 export async function documentIdsOf(q: Query, account: string, submissionId: string): Promise<readonly string[]> {
   return (await documentIdsOfAll(q, account, [submissionId])).get(submissionId) ?? []
 }
 
-/** Documents that answers named, by submission. */
+/** Lists the documents that answers named, by submission. */
 export async function documentIdsOfAll(q: Query, account: string, submissionIds: readonly string[]): Promise<Map<string, string[]>> {
   if (submissionIds.length === 0) return new Map()
   const rows = await q.all(sql<Columns<'sync_reads', 'id' | 'named_for'>>`

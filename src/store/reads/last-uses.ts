@@ -9,18 +9,22 @@ import type { LastUsesTable } from '../schema/reads.ts'
 
 const WRITE_EVERY_MS = 10_000
 
-/** `credential`: got a token. `webhook_secret`: verified a delivery. */
+/** What was used. `credential`: obtained a token. `webhook_secret`: verified a delivery. */
 export type UsedKind = LastUsesTable['kind']
 
 interface Use {
   readonly account: string
   readonly kind: UsedKind
-  /** A client id, or the tag of a secret; see `secretTag`. */
+  /** The client id of a credential, or the tag of a secret; see `secretTag`. */
   readonly key: string
   readonly atMs: number
 }
 
-/** Records when secrets and credentials were last used, so that operators can remove old ones (trap 37). Writes every 10 s. */
+/**
+ * Records when each credential and webhook secret was last used. Operators can then remove those no longer used (trap
+ * 37).
+ * Writes every 10 s.
+ */
 export class LastUses implements Service {
   readonly name = 'last uses'
   readonly #db: Db
@@ -32,13 +36,13 @@ export class LastUses implements Service {
     this.#log = log
   }
 
-  /** Records a use. Only the newest is stored. */
+  /** Records a use in memory. Only the newest use of each key is written. */
   note(kind: UsedKind, account: string, key: string, atMs: number): void {
     const id = `${account} ${kind} ${key}`
     this.#pending.set(id, { account, kind, key, atMs: Math.max(this.#pending.get(id)?.atMs ?? atMs, atMs) })
   }
 
-  /** Records that a credential just got a token. */
+  /** Records that a credential obtained a token now. */
   took(account: string, clientId: string): void {
     this.note('credential', account, clientId, this.#db.clock.now())
   }
@@ -50,7 +54,7 @@ export class LastUses implements Service {
     }
   }
 
-  /** Writes the collected uses. After a failure, the next call retries. */
+  /** Writes the recorded uses to the database. If that fails, the next call writes them. */
   async write(): Promise<void> {
     if (this.#pending.size === 0) return
     const pending = this.#pending
@@ -70,7 +74,7 @@ export class LastUses implements Service {
   }
 }
 
-/** Writes in key order, as every process locks. An older use never overwrites a newer one. */
+/** Writes in the order of keys; otherwise two processes could deadlock. An older use never replaces a newer one. */
 async function save(db: Db, uses: readonly Use[]): Promise<void> {
   await db.write('last-uses', async (tx) => {
     for (const { account, kind, key, atMs } of uses) {
@@ -82,7 +86,7 @@ async function save(db: Db, uses: readonly Use[]): Promise<void> {
   })
 }
 
-/** @returns a function that finds the last use; null for none. */
+/** @returns a function that looks up a last use; it returns null if there was none. */
 export async function lastUses(q: Query, kind: UsedKind): Promise<(account: string, key: string) => TimeText | null> {
   const rows = await q.sql.selectFrom('sync_last_uses').selectAll().where('kind', '=', kind).execute()
   const uses = new Map(rows.map(({ account, key, last_used_at }) => [`${account} ${key}`, last_used_at]))

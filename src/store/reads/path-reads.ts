@@ -8,14 +8,18 @@ import { syncPathReads } from '../schema/reads.ts'
 import { specOf } from '../schema/table.ts'
 import { withoutPurged } from './purged.ts'
 
-/** Configured paths. Extra reads store answers in `extra_reads`. Discovery paths have ids filled in; their last answer is here. */
+/**
+ * Reads of configured paths. The table `extra_reads` stores the answers of extra reads. A discovery path is a
+ * configured
+ * path with its placeholders filled in; `sync_path_reads` stores its last answer.
+ */
 
 export interface NamedPath {
-  /** Name of an extra read; for discovery, the configured path with placeholders in braces. */
+  /** Name of an extra read, or the configured path of a discovery path, with its placeholders in braces. */
   readonly name: string
-  /** Submission of an extra read; '' for none. */
+  /** The submission of an extra read; '' if it has none. */
   readonly submissionId: string
-  /** The discovery path to request; '' for an extra read. */
+  /** The discovery path to request, with its placeholders filled in; '' for an extra read. */
   readonly path: string
 }
 
@@ -34,7 +38,10 @@ export const claimedPaths = new Leased<PathClaim>({
 const KEY = sql`account, submission_id, name, path`
 const pathReads = specOf(syncPathReads)
 
-/** Adds paths, due immediately, except for purged submissions. Keeps known paths unchanged. @returns how many are new. */
+/**
+ * Adds paths, due immediately. Skips paths of purged submissions. Known paths stay unchanged.
+ * @returns the number of new paths.
+ */
 export async function addPaths(tx: Tx, account: string, paths: readonly NamedPath[]): Promise<number> {
   if (paths.length === 0) return 0
   const { now } = await tx.sql.selectNoFrom(dbTime(tx).as('now')).executeTakeFirstOrThrow()
@@ -50,15 +57,18 @@ export async function addPaths(tx: Tx, account: string, paths: readonly NamedPat
   )
 }
 
-/** The named extra reads for each submission. @param submissionIds `''` for none. */
+/**
+ * @returns the extra reads with these names, for each submission.
+ * @param submissionIds submissions; '' for extra reads without one.
+ */
 export function extraReadsOf(names: readonly string[], submissionIds: readonly string[]): NamedPath[] {
   return submissionIds.flatMap((submissionId) => names.map((name) => ({ name, submissionId, path: '' })))
 }
 
 /**
- * Adds missing extra reads of the next submissions, due immediately.
- * @param after the last submission of the previous step, or ''.
- * @returns this step's last submission; null at the end.
+ * Adds the missing extra reads of up to `limit` submissions after `after`, due immediately.
+ * @param after the last submission of the previous step; '' for the first step.
+ * @returns the last submission of this step; null if none remain.
  */
 export async function addExtraReads(
   db: Db,
@@ -82,11 +92,11 @@ export async function addExtraReads(
 export interface PathQuery {
   readonly account: string
   readonly names: readonly string[]
-  /** Only the paths of this submission, due or not. Excludes reads in progress elsewhere. */
+  /** Only the paths of this submission, due or not. Excludes paths that another process has claimed. */
   readonly submissionId?: string
 }
 
-/** One query part per name, so that each uses the index. */
+/** SQL for the first due path of each name. A subquery for each name lets the database use the index. */
 function firstDue(q: Query, { account, names, submissionId }: PathQuery, lock: RawBuilder<unknown> = sql``): RawBuilder<unknown> {
   const isDue = sql`due_at <= ${dbTime(q)}`
   const which = submissionId === undefined ? isDue : sql`submission_id = ${submissionId} and (lease_token is null or ${isDue})`
@@ -96,13 +106,16 @@ function firstDue(q: Query, { account, names, submissionId }: PathQuery, lock: R
   return sql`(${sql.join(names.map(first), sql` union all `)})`
 }
 
-/** Avoids a write transaction that claims nothing. */
+/** @returns whether a path is due. Checking this first avoids write transactions that claim nothing. */
 export async function isPathDue(q: Query, query: PathQuery): Promise<boolean> {
   if (query.names.length === 0) return false
   return await q.exists(sql`select 1 from ${firstDue(q, query)} as due limit 1`)
 }
 
-/** Claims the path that is due longest; null if none is. */
+/**
+ * Claims the path that has been due longest.
+ * @returns null if none is due.
+ */
 export async function claimPath(db: Db, query: PathQuery, leaseMs: number): Promise<PathClaim | null> {
   if (!(await isPathDue(db.read, query))) return null
   const leaseToken = newLeaseToken(db)
@@ -114,22 +127,25 @@ export async function claimPath(db: Db, query: PathQuery, leaseMs: number): Prom
 }
 
 export interface PathEnd {
-  /** `ok`, `limited` (too many new ids in one answer), or the failure class. */
+  /** `ok`, `limited` (the answer had too many new ids), or the class of the failure. */
   readonly outcome: string
   readonly error: string | null
   readonly failures: number
   readonly dueInMs: number
   readonly answer?: {
-    /** Truncated text. */
+    /** Text of the answer, truncated. */
     readonly raw: string
     readonly bytes: number
-    /** Submission ids in the answer. `found`: new ones. */
+    /** `ids`: number of submission ids in the answer. `found`: number of new ones. */
     readonly ids: number
     readonly found: number
   }
 }
 
-/** @throws LeaseLostError if another process took over the path or its submission was purged. */
+/**
+ * Stores the result of a path and ends its claim.
+ * @throws LeaseLostError if another process has the claim, or if the submission was purged.
+ */
 export async function settlePath(tx: Tx, claim: PathClaim, end: PathEnd): Promise<void> {
   const { outcome, failures, answer } = end
   const error = end.error === null ? null : storableText(end.error)
@@ -143,7 +159,10 @@ export async function settlePath(tx: Tx, claim: PathClaim, end: PathEnd): Promis
   await claimedPaths.settle(tx, claim, sql.join(set))
 }
 
-/** Stores the answer of an extra read and ends its claim. @throws LeaseLostError as in `settlePath`. */
+/**
+ * Stores the answer of an extra read and ends its claim.
+ * @throws LeaseLostError if another process has the claim, or if the submission was purged.
+ */
 export async function keepExtraAnswer(tx: Tx, claim: PathClaim, text: string, dueInMs: number): Promise<void> {
   await settlePath(tx, claim, { outcome: 'ok', error: null, failures: 0, dueInMs })
   const { account, submissionId, name } = claim
@@ -154,12 +173,12 @@ export async function keepExtraAnswer(tx: Tx, claim: PathClaim, text: string, du
     on conflict (account, submission_id, name) do update set read_at = excluded.read_at, raw = excluded.raw`)
 }
 
-/** Releases a claim, due in `dueInMs`. */
+/** Releases a claim. The path is due in `dueInMs`. */
 export async function releasePath(db: Db, claim: PathClaim, dueInMs = 0): Promise<void> {
   await db.write('path-settle', (tx) => claimedPaths.release(tx, claim, dueInMs))
 }
 
-/** Shortens waits that are longer than `everyMs`. Failing paths keep their backoff. */
+/** Makes paths due in `everyMs` that would be due later. Failing paths keep their backoff. */
 export async function shortenPathWaits(tx: Tx, account: string, names: readonly string[], everyMs: number): Promise<void> {
   const latest = dbTime(tx, everyMs)
   await tx.run(sql`
@@ -167,21 +186,25 @@ export async function shortenPathWaits(tx: Tx, account: string, names: readonly 
     where account = ${account} and name in (${sql.join(names)}) and due_at > ${latest} and failures = 0 and lease_token is null`)
 }
 
-/** Number of paths of a configured path. */
+/** Counts the paths that were made from one configured path. */
 export async function countPaths(q: Query, account: string, name: string): Promise<number> {
   return await q.count(sql`select count(*) as n from sync_path_reads where account = ${account} and name = ${name}`)
 }
 
-/** State of discovery, by configured path. */
+/** Summarizes discovery, by configured path. */
 export async function discoveryStatus(q: Query, account: string, templates: readonly string[]) {
   if (templates.length === 0) return []
   return await q.all(sql<{
     path: string
-    /** All paths, failing paths, and paths whose last answer had too many new ids. */
+    /**
+     * `paths`: number of paths made from the configured path. `failing`: number of those that fail. `limited`: number
+     * of those
+     * whose last answer had too many new ids.
+     */
     paths: number
     failing: number
     limited: number
-    /** Least recent last answer; null if a path was never answered. */
+    /** Time of the least recent last answer; null if one of the paths was never answered. */
     oldest_answer_at: TimeText | null
     found: number
     error: string | null

@@ -4,22 +4,22 @@ import { msFromTime, type TimeText } from '../../model/time.ts'
 import type { Db, Query } from '../engine/db.ts'
 import { dbTime } from '../engine/sql.ts'
 
-/** Longer pauses (in ms) are reported to operators, and commands fail instead of waiting. */
+/** A pause longer than this many ms is reported to operators. Commands fail instead of waiting for its end. */
 export const LONG_PAUSE_MS = 60_000
 
-/** A current pause of an account, requested by the service. */
+/** A pause of an account that the service requested and that hasn't ended. */
 export interface StoredPause {
   readonly account: string
   readonly since: TimeText
   readonly until: TimeText
   readonly ms: number
-  /** Whether the full pause exceeds `LONG_PAUSE_MS`. */
+  /** Whether the pause is longer than `LONG_PAUSE_MS` from beginning to end. */
   readonly isLong: boolean
-  /** Status and request that caused the pause. */
+  /** The request that caused the pause, and the status of its answer. */
   readonly reason: string
 }
 
-/** The current pauses, by the database's clock. */
+/** Lists the pauses that haven't ended, by the database's clock. */
 export async function listPauses(q: Query): Promise<StoredPause[]> {
   const rows = await q.sql
     .selectFrom('sync_accounts')
@@ -38,7 +38,7 @@ export async function findPause(q: Query, account: string): Promise<StoredPause 
   return (await listPauses(q)).find((pause) => pause.account === account) ?? null
 }
 
-/** Stores a pause that ends in `ms`, unless the current pause ends later. */
+/** Stores a pause of `ms` from now. If the current pause ends later, nothing changes. */
 export async function savePause(db: Db, account: string, { ms, reason }: Pick<StoredPause, 'ms' | 'reason'>): Promise<void> {
   await db.write('account-pause', async (tx) => {
     const [now, until] = [dbTime(tx), dbTime(tx, ms)]

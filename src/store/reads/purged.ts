@@ -9,13 +9,16 @@ import { relationOf, specOf } from '../schema/table.ts'
 const purged = specOf(syncPurged, 'account', 'submission_id')
 const named = specOf(relationOf(submissions), 'account', 'submission_id')
 
-/** @returns the rows' distinct submissions, as keys for `purgedAmong`. */
+/** @returns the distinct submissions of the rows, as keys for `purgedAmong`. */
 export function submissionKeys(rows: readonly { readonly account: string; readonly submissionId: string | null }[]): Row[] {
   const keys = rows.map(({ account, submissionId }) => [`${account} ${submissionId}`, { account, submission_id: submissionId }] as const)
   return [...new Map(keys).values()].filter(({ submission_id }) => submission_id !== null && submission_id !== '')
 }
 
-/** @returns the purged submissions among the given ones, as `account submission_id`. @param keys distinct. */
+/**
+ * @returns which of these submissions are purged, as texts `account submission_id`.
+ * @param keys distinct keys.
+ */
 export async function purgedAmong(q: Query, keys: readonly Row[]): Promise<ReadonlySet<string>> {
   if (keys.length === 0) return new Set()
   const rows = await q.selectMany(
@@ -25,12 +28,15 @@ export async function purgedAmong(q: Query, keys: readonly Row[]): Promise<Reado
   return new Set(rows.map((row) => `${row['account']} ${row['submission_id']}`))
 }
 
-/** Prevents purges of unknown submissions (without a row) until the transaction ends. @param isShared false only for purges. */
+/**
+ * Prevents purges of submissions without a row, until the transaction ends.
+ * @param isShared false only for a purge itself.
+ */
 export function lockUnknown(tx: Tx, isShared: boolean): Promise<void> {
   return lockNamed(tx, 'purge', isShared)
 }
 
-/** Like `purgedAmong`. Also prevents purges of the others until the transaction ends. */
+/** Like `purgedAmong`. Also prevents purges of the submissions that aren't purged, until the transaction ends. */
 export async function purgedUnderLock(tx: Tx, keys: readonly Row[]): Promise<ReadonlySet<string>> {
   if (keys.length === 0) return new Set()
   const known = await tx.selectMany(named, keys, { lock: true })
@@ -38,7 +44,11 @@ export async function purgedUnderLock(tx: Tx, keys: readonly Row[]): Promise<Rea
   return await purgedAmong(tx, keys)
 }
 
-/** @returns places whose submission isn't purged, or with none (`submissionId` `''`). Prevents purges until the transaction ends. */
+/**
+ * @returns the places whose submission isn't purged, including places without a submission (''). Prevents purges of
+ * these
+ * submissions until the transaction ends.
+ */
 export async function withoutPurged<P extends SubmissionRef>(tx: Tx, places: readonly P[]): Promise<P[]> {
   const keys = new Map(places.map(({ account, submissionId }) => [`${account} ${submissionId}`, { account, submission_id: submissionId }]))
   const named = [...keys].filter(([, { submission_id }]) => submission_id !== '').sort(([a], [b]) => (a < b ? -1 : 1))
@@ -49,7 +59,7 @@ export async function withoutPurged<P extends SubmissionRef>(tx: Tx, places: rea
   return places.filter(({ account, submissionId }) => !purged.has(`${account} ${submissionId}`))
 }
 
-/** Permits purged submissions to be tracked again. */
+/** Removes the marks of purged submissions, so that they can be tracked again. */
 export async function forgetPurged(db: Db, account: string, submissionIds: readonly string[]): Promise<void> {
   if (submissionIds.length === 0) return
   await db.write('purge-forget', (tx) =>

@@ -7,9 +7,9 @@ import type { ReadsOffTable } from '../schema/reads.ts'
 import { claimedReads } from './claims.ts'
 import { rank } from './reads.ts'
 
-/** Rows to search, per rank. */
+/** Number of due rows to search in each rank. */
 const LOOKED_AT = 1_000
-/** Postponement of a read that is off, in ms. Repeated when it becomes due. */
+/** A due read of a kind that is off is postponed by about this many ms. When it is due again, it is postponed again. */
 const PUT_OFF_MS = 86_400_000
 
 export async function listReadsOff(q: Query, account?: string): Promise<ReadsOffTable[]> {
@@ -17,7 +17,7 @@ export async function listReadsOff(q: Query, account?: string): Promise<ReadsOff
   return await (account === undefined ? query : query.where('account', '=', account)).execute()
 }
 
-/** Reads that are off and not due for a retry. */
+/** @returns the kinds of reads that are off. Leaves out kinds that are due for another try. */
 export async function readsOffNow(q: Query, account: string): Promise<ReadonlySet<OptionalRead>> {
   const rows = await q.all(sql<{ read: OptionalRead }>`
     select read from sync_reads_off where account = ${account} and ${isOffNow(q)}`)
@@ -28,7 +28,11 @@ function isOffNow(q: Query): RawBuilder<unknown> {
   return sql`(retry_at is null or retry_at > ${dbTime(q)})`
 }
 
-/** Switches off reads that the settings exclude, and others on. @returns those switched on. */
+/**
+ * Switches off the kinds of reads that the settings exclude. Switches on kinds that the settings no longer exclude.
+ * @param reads the excluded kinds.
+ * @returns the kinds that were switched on.
+ */
 export async function setReadsOffBySettings(db: Db, account: string, reads: readonly OptionalRead[]): Promise<OptionalRead[]> {
   const stored = (await listReadsOff(db.read, account)).filter(({ cause }) => cause === 'settings').map(({ read }) => read)
   const again = stored.filter((read) => !reads.includes(read))
@@ -41,29 +45,41 @@ export async function setReadsOffBySettings(db: Db, account: string, reads: read
   return again
 }
 
-/** Switches off a read that the service rejects, or postpones its retry. Keeps a reason from the settings. @returns whether it was on. */
+/**
+ * Switches off a kind of read because the service rejects it. If it is already off, postpones its next try. A kind that
+ * the settings exclude stays off for that reason.
+ * @returns whether the kind was on.
+ */
 export async function switchReadOff(db: Db, account: string, read: OptionalRead, reason: string, retryMs: number): Promise<boolean> {
   return await db.write('read-switch', (tx) => put(tx, { account, read, cause: 'service', reason, retryMs }))
 }
 
-/** Switches a read on if the service answered it. @returns whether it was off. */
+/**
+ * Switches a kind of read on, after the service answered it. A kind that the settings exclude stays off.
+ * @returns whether the kind was off because of the service.
+ */
 export async function switchReadOn(db: Db, account: string, read: OptionalRead): Promise<boolean> {
   return await db.write('read-switch', (tx) => remove(tx, account, read, 'service'))
 }
 
-/** Whether this kind of read was ever completed in the account. */
+/** @returns whether any read of this kind ever succeeded in the account. */
 export async function wasEverRead(q: Query, account: string, read: OptionalRead): Promise<boolean> {
   return await q.exists(sql`select 1 from sync_reads where account = ${account} and read = ${read} and last_read_at is not null limit 1`)
 }
 
-/** Number of these submissions whose last requirements read succeeded. */
+/** Counts how many of these submissions had a successful last read of their requirements. */
 export async function countSucceeding(q: Query, account: string, submissionIds: readonly string[]): Promise<number> {
   return await q.count(sql<{ n: number }>`
     select count(*) as n from sync_reads where account = ${account} and submission_id in (${sql.join(submissionIds)})
       and id = '' and read = 'requirements' and last_read_at is not null and failures + not_found = 0`)
 }
 
-/** Postpones up to `limit` due reads of a kind that is off by a day. Nothing if a retry is due. @returns how many. */
+/**
+ * Postpones up to `limit` due reads of a kind that is off, by about a day. Postpones none if the kind is due for
+ * another
+ * try.
+ * @returns the number of postponed reads.
+ */
 export async function putOffReads(db: Db, account: string, read: OptionalRead, limit: number): Promise<number> {
   const due = (q: Query) => firstDue(q, account, read)
   if (!(await db.read.exists(sql`select 1 from ${due(db.read)} limit 1`))) return 0
@@ -76,7 +92,11 @@ export async function putOffReads(db: Db, account: string, read: OptionalRead, l
   })
 }
 
-/** Reads of one kind among the next rows to claim. Postponing them reveals more. */
+/**
+ * SQL for the due reads of one kind, among the first 1,000 due reads of each rank. After these are postponed, the next
+ * call
+ * finds more.
+ */
 function firstDue(q: Query, account: string, read: OptionalRead): RawBuilder<unknown> {
   const ofRank = (one: number) => sql`select * from (select account, submission_id, read, id, lease_token from sync_reads
     where account = ${account} and rank = ${sql.lit(one)} and due_at <= ${dbTime(q)} order by due_at limit ${sql.lit(LOOKED_AT)})
@@ -85,7 +105,11 @@ function firstDue(q: Query, account: string, read: OptionalRead): RawBuilder<unk
   return sql`(${sql.join(ranks.map(ofRank), sql` union all `)}) as due where read = ${read} and lease_token is null`
 }
 
-/** Makes postponed reads due now. @param after last submission or id, or ''. @returns the last key of this step; null at the end. */
+/**
+ * Makes postponed reads of a kind due now, up to `limit` after `after`.
+ * @param after the last submission or id of the previous step; '' for the first step.
+ * @returns the last submission or id of this step; null if none remain.
+ */
 export async function bringBackReads(db: Db, account: string, read: OptionalRead, after: string, limit: number): Promise<string | null> {
   const [key, isOfKind] = isIdRead(read) ? [sql`id`, sql`submission_id = '' and read = ${read}`] : [sql`submission_id`, sql`read = ${read}`]
   const rows = await db.read.all(sql<{ key: string }>`
@@ -111,7 +135,11 @@ interface Off {
   readonly retryMs: number | null
 }
 
-/** Settings override the service. @returns whether the read was on. */
+/**
+ * Stores that a kind of read is off. A reason from the settings replaces a reason from the service, but not the
+ * reverse.
+ * @returns whether the kind was on.
+ */
 async function put(tx: Tx, { account, read, cause, reason, retryMs }: Off): Promise<boolean> {
   const retryAt = retryMs === null ? null : dbTime(tx, retryMs)
   const updated = await tx.run(sql`
@@ -126,7 +154,10 @@ async function put(tx: Tx, { account, read, cause, reason, retryMs }: Off): Prom
   return false
 }
 
-/** @returns whether the read was off for this cause. */
+/**
+ * Removes the mark that a kind of read is off for this cause.
+ * @returns whether there was such a mark.
+ */
 async function remove(tx: Tx, account: string, read: OptionalRead, cause: Off['cause']): Promise<boolean> {
   const query = tx.sql.deleteFrom('sync_reads_off').where('account', '=', account).where('read', '=', read).where('cause', '=', cause)
   return (await query.executeTakeFirst()).numDeletedRows > 0n

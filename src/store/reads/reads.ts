@@ -10,21 +10,28 @@ import { specOf } from '../schema/table.ts'
 import type { Columns } from '../schema/tables.ts'
 import { withoutPurged } from './purged.ts'
 
-/** Delay of requested feed reads in ms, so that a burst of deliveries shares one read. */
+/** Delay in ms of a requested feed read. Deliveries that arrive within this time share one read. */
 export const WAKE_DELAY_MS = 1_000
-/** The same for reads other than feeds and requirements, which follow the feeds. */
+/** Delay in ms of requested reads other than feeds and requirements. Longer, so that they run after the feeds. */
 export const DETAIL_WAKE_DELAY_MS = 5_000
-/** Minimum time in ms between two full re-reads that new lanes of a submission request. */
+/** Minimum time in ms between two full re-reads of a submission that its new lanes request. */
 export const FULL_READ_COALESCE_MS = 60_000
-/** Delay of another attempt when a delivery names an object that the service did not find. */
+/** Delay in ms of another attempt, if a delivery names something that the service didn't find before. */
 export const LOOK_AGAIN_MS = 120_000
 
-/** `live` is first, because users wait. `background`: state reads except requirements, unless requested. `byId`: all reads by id. */
+/**
+ * Ranks in the order of claiming. `live`: first, because users wait for the result. `background`: state reads, except
+ * requirements and reads that were requested. `byId`: all reads by id.
+ */
 export const rank = { live: 0, routine: 1, failing: 2, background: 3, byId: 4 } as const
 
 const readsTable = specOf(syncReads)
 
-/** Adds the reads of new submissions, due immediately. Skips purged ones. Both feeds start from the beginning (trap 22). */
+/**
+ * Adds the reads of new submissions, due immediately. Skips purged submissions. Both feeds start from the beginning
+ * (trap 22).
+ * @param live whether users wait for these reads.
+ */
 export async function addReads(tx: Tx, places: readonly SubmissionRef[], now: string, live: boolean): Promise<void> {
   const kept = await withoutPurged(tx, places)
   const rows = kept.flatMap((place) =>
@@ -49,28 +56,29 @@ export async function addReads(tx: Tx, places: readonly SubmissionRef[], now: st
   wake(tx, 'reads')
 }
 
-/** A read requested soon. */
+/** A request to read something soon. */
 export interface Wake extends SubmissionRef {
   readonly read: ReadKind
 }
 
-/** `delayMs`: delay of requested reads. `moved`: counts as activity. */
 /**
- * Column `read` in a form for which only the primary key fits. Before Postgres has statistics, it might use the index of freshness, which has
- * thousands of rows for one kind of read.
+ * The column `read`, written so that the database must use the primary key for it. Without table statistics, Postgres
+ * might use the index on read times, where one kind of read has thousands of rows.
  */
 export function byKey(table: string): RawBuilder<unknown> {
   return sql`${sql.ref(`${table}.read`)} || ''`
 }
 
+/** How to request reads. `delayMs`: delay of the requested reads. `moved`: whether the request counts as activity. */
 export interface WakeOptions {
   readonly delayMs: number
   readonly moved: boolean
 }
 
 /**
- * Makes reads due soon. A read in flight runs again afterwards (`request_no`). Failing reads keep their backoff, except after "not found":
- * the service may show the submission again (trap 48).
+ * Makes reads due soon. A read in flight runs again afterwards (`request_no`). Failing reads keep their backoff. With
+ * `moved`, a read that got "not found" is due within 2 minutes, because the service may show the submission again
+ * (trap 48).
  */
 export async function addReadRequests(
   tx: Tx,
@@ -99,8 +107,9 @@ export async function addReadRequests(
 }
 
 /**
- * Requests a full re-read of events if a submission has a new lane. The lane may have events before the cursor (trap 8). A feed that was
- * never completed needs no re-read. A re-read in flight may have passed these events, so it runs again. Never postpones a due re-read.
+ * Requests a full re-read of the events of submissions with a new lane. The lane may have events before the cursor
+ * (trap 8). If the feed was never read completely, no re-read is needed. If a re-read is in flight, another follows,
+ * because it may have passed these events. Never postpones a re-read that is due.
  */
 export async function requestFullRead(tx: Tx, places: readonly SubmissionRef[]): Promise<void> {
   if (places.length === 0) return
@@ -123,19 +132,27 @@ export async function requestFullRead(tx: Tx, places: readonly SubmissionRef[]):
   wake(tx, 'reads')
 }
 
-/** A read number greater than all earlier issued and applied numbers, even if a counter was set back. */
+/**
+ * SQL for a read number that is greater than all numbers issued or applied so far, even if `issued_no` was set back.
+ */
 export function nextReadNumber(tx: Tx): RawBuilder<number> {
   return sql<number>`${greatest(tx, sql`issued_no`, sql`applied_no`, sql`cursor_no`)} + 1`
 }
 
-/** Claims the right to apply a state read. @returns false if a read with a greater number was already applied. */
+/**
+ * Claims the right to apply a state read.
+ * @returns false if a later read was already applied.
+ */
 export async function advanceAppliedNumber(tx: Tx, observation: ReadOf, readNo: number): Promise<boolean> {
   const result = await tx.run(sql`update sync_reads set applied_no = ${readNo} where ${isReadOf(observation)} and applied_no < ${readNo}`)
   if (result > 0) return true
   return isIdRead(observation.read) && !(await tx.exists(sql`select 1 from sync_reads where ${isReadOf(observation)}`))
 }
 
-/** Takes a number for an unscheduled state read; null if the read has no row. */
+/**
+ * Takes a number for a state read outside the schedule.
+ * @returns null if the read has no row.
+ */
 export async function takeReadNumber(db: Db, of: ReadOf): Promise<number | null> {
   return db.write('reconcile-number', async (tx) => {
     const set = sql`issued_no = ${nextReadNumber(tx)}`
@@ -145,10 +162,10 @@ export async function takeReadNumber(db: Db, of: ReadOf): Promise<number | null>
   })
 }
 
-/** The read of a submission or an id. */
+/** Identifies a read of a submission, or of an id. */
 export type ReadOf = Pick<StateObservation, 'account' | 'submissionId' | 'ownId'> & { readonly read: ReadKind }
 
-/** Condition: this read's row. */
+/** Condition: the row of this read. */
 export function isReadOf({ account, submissionId, read, ownId = '' }: ReadOf): RawBuilder<unknown> {
   return sql`account = ${account} and submission_id = ${isIdRead(read) ? '' : submissionId} and read = ${read} and id = ${ownId}`
 }

@@ -8,15 +8,15 @@ import { addReadRequests } from './reads.ts'
 
 /**
  * Requests the state and feeds of submissions now. Failing reads keep their backoff. A read in flight runs again.
- * @param submissionIds known ids; at most a few hundred.
- * @param fullRead whether to read the feeds from the beginning.
+ * @param submissionIds known ids, at most a few hundred.
+ * @param options `fullRead`: whether to read the feeds from the beginning.
  */
 export async function requestReads(db: Db, account: string, submissionIds: readonly string[], { fullRead = true } = {}): Promise<void> {
   if (submissionIds.length === 0) return
   const wakes = submissionIds.flatMap((submissionId) => readKinds.map((read) => ({ account, submissionId, read })))
   await db.write('reads-requested', async (tx) => {
     const now = dbTime(tx)
-    // A feed that was never completed has no re-read time: it's still being read from the beginning.
+    // A feed that was never read completely has no time for a re-read. It is still being read from the beginning.
     if (fullRead)
       await tx.run(sql`
       update sync_reads set full_read_due_at = ${least(tx, sql`full_read_due_at`, now)}
@@ -26,7 +26,11 @@ export async function requestReads(db: Db, account: string, submissionIds: reado
   })
 }
 
-/** Whether these submissions were fully read after `since`: state, feeds, and named ids, except ids not found. */
+/**
+ * @returns whether everything about these submissions was read after `since`: the state, the whole feeds, and named
+ * ids.
+ * Ids that weren't found don't count.
+ */
 export async function areReadSince(q: Query, account: string, submissionIds: readonly string[], since: TimeText): Promise<boolean> {
   const isOn = sql`account = ${account} and read not in (select off.read from sync_reads_off off where off.account = ${account})`
   const isOlder = (at: RawBuilder<unknown>) => sql`coalesce(${at} <= ${timeValue(q, since)}, ${sql.lit(true)})`

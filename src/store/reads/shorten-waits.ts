@@ -5,7 +5,10 @@ import { updateInPages } from '../engine/pages.ts'
 import { dbTime, least } from '../engine/sql.ts'
 import { rank } from './reads.ts'
 
-/** Maximum waits after activity in the last `untilMs`: feeds and state, other reads (`detailMs`), full re-reads. */
+/**
+ * Longest waits in ms for submissions that were active in the last `untilMs`. `pollMs`: feeds and requirements.
+ * `detailMs`: other state reads. `fullReadMs`: full re-reads.
+ */
 export interface LongestWaits {
   readonly untilMs: number
   readonly pollMs: number
@@ -13,12 +16,15 @@ export interface LongestWaits {
   readonly fullReadMs: number
 }
 
-/** Shortens waits to what the settings permit. Skips failing and claimed reads. @param longest ascending; the last is for all others. */
+/**
+ * Shortens waits that are longer than the settings allow. Skips failing reads and claimed reads.
+ * @param longest waits by ascending `untilMs`. The last entry applies to all other submissions.
+ */
 export async function shortenWaits(db: Db, account: string, longest: readonly LongestWaits[], signal: AbortSignal): Promise<void> {
   const change = (q: Query) => {
     const share = q.clock.random()
     const isDetail = sql`read in (${sql.join(detailReads)})`
-    /** End of the longest wait, by last activity. */
+    /** SQL for the end of the longest wait, which depends on the last activity. */
     const end = (part: number, msOf: (waits: LongestWaits) => number) => {
       const arms = longest
         .slice(0, -1)
@@ -31,7 +37,7 @@ export async function shortenWaits(db: Db, account: string, longest: readonly Lo
     const fullRead = (part: number) => end(part, ({ fullReadMs }) => fullReadMs)
     const isLate = sql`due_at > ${poll(1)}`
     const isFullReadLate = sql`full_read_due_at > ${fullRead(1)}`
-    // A feed read performs the re-read, so it must not be due later.
+    // A feed read does the full re-read, so the feed read must not be due later than the re-read.
     const fullReadDue = sql`case when ${isFullReadLate} then ${fullRead(share)} else full_read_due_at end`
     const due = sql`case when ${isLate} then ${poll(share)} else due_at end`
     const set = sql`full_read_due_at = ${fullReadDue}, due_at = ${least(q, due, sql`coalesce(${fullReadDue}, due_at)`)}`
@@ -41,5 +47,5 @@ export async function shortenWaits(db: Db, account: string, longest: readonly Lo
   await updateInPages(db, 'read-shorten', { table: 'sync_reads', key: [...key], first: account, change }, signal)
 }
 
-/** Condition: the read is neither failing nor in progress. */
+/** Condition: the read isn't failing, and no process has claimed it. */
 const isSettled: RawBuilder<unknown> = sql`lease_token is null and rank <> ${sql.lit(rank.failing)} and failures = 0 and not_found = 0 and stalled_feed_reads = 0`

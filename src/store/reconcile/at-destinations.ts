@@ -4,19 +4,23 @@ import type { Query } from '../engine/db.ts'
 import type { VerificationResult } from '../schema/push.ts'
 import { isAnswered } from '../schema/push-states.ts'
 
-/** Changes that a destination accepted from an account, and its answers to queries. */
+/** What a destination accepted from an account, and the counts of its answers when asked about the changes. */
 export interface AtDestination extends Readonly<Record<VerificationResult, number>> {
   readonly destination: string
-  /** Accepted, still stored changes. Resent ones count once. */
+  /** Number of accepted changes that are still stored. A resent change counts once. */
   readonly delivered: number
-  /** Missing changes that were queued again. */
+  /** Number of changes that were missing at the destination and are queued again. */
   readonly repaired: number
-  /** Times of the oldest and newest answer; null if never queried. */
+  /** Times of the oldest and the newest answer; null if the destination was never asked. */
   readonly oldest_at: TimeText | null
   readonly newest_at: TimeText | null
 }
 
-/** Every destination with deliveries or answers for an account. Counts all rows: for reports, not for a timer. */
+/**
+ * Lists every destination that has deliveries or answers for an account. Reads all their rows, so call this for
+ * reports,
+ * not from a timer.
+ */
 export async function atDestinations(q: Query, account: string): Promise<AtDestination[]> {
   const of = (result: VerificationResult) => sql`sum(case when result = ${sql.lit(result)} then 1 else 0 end)`
   return await q.all(sql<AtDestination>`

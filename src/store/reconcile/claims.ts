@@ -8,16 +8,16 @@ import type { RunState } from '../schema/reconcile.ts'
 import { insertRun, NOTHING_DONE, newRun, type RunRequest, type RunRow, sameOptions } from './runs.ts'
 
 export const RUN_LEASE_MS = 20_000
-/** Maximum runs per account and state. */
+/** Maximum number of runs to read for one account and state. */
 const MOST_OPEN = 100
-/** Exit code of an incomplete run. */
+/** Exit code of a run that was stopped before its end. */
 const STOPPED_EXIT_CODE = 4
 
 export interface RunClaim {
   readonly account: string
   readonly run: RunRow
   readonly leaseToken: string
-  /** Whether an earlier process started this run and died. */
+  /** Whether another process began this run and died. */
   readonly resumed: boolean
 }
 
@@ -28,14 +28,14 @@ export const claimedRuns = new Leased<Pick<RunClaim, 'account' | 'leaseToken'>>(
   due: 'lease_until',
 })
 
-/** Another run of the account is in progress. */
+/** Returned if another run of the account is in progress. */
 export interface RunBusy {
   readonly busy: true
   readonly runId: string
   readonly leaseUntil: TimeText
 }
 
-/** Creates missing rows. An account's schedule starts with its row. */
+/** Creates the missing rows of accounts. An account's reconcile schedule starts when its row is created. */
 export async function ensureReconcileRows(db: Db, accounts: readonly string[]): Promise<void> {
   await db.write('reconcile-accounts', async (tx) => {
     for (const account of [...accounts].sort()) await ensureRow(tx, account)
@@ -47,7 +47,8 @@ async function ensureRow(tx: Tx, account: string): Promise<void> {
 }
 
 /**
- * Stores a run that starts when no other run of the account is in progress. @returns its id, or the id of a waiting run with equal options.
+ * Stores a run. It starts when no other run of the account is in progress.
+ * @returns the id of the run. If a run with the same options is waiting already, the id of that run.
  */
 export async function requestRun(db: Db, request: RunRequest): Promise<string> {
   return db.write('reconcile-request', async (tx) => {
@@ -62,7 +63,11 @@ export async function requestRun(db: Db, request: RunRequest): Promise<string> {
   })
 }
 
-/** Starts a run now, unless one is in progress. Resumes an interrupted run with equal options; other runs wait. */
+/**
+ * Starts a run now. If an interrupted run has the same options, resumes that run instead. Other waiting and interrupted
+ * runs keep waiting.
+ * @returns `RunBusy` if a run of the account is in progress.
+ */
 export async function claimNewRun(db: Db, request: RunRequest): Promise<RunClaim | RunBusy> {
   await ensureReconcileRows(db, [request.account])
   return db.write('reconcile-claim', async (tx) => {
@@ -76,7 +81,10 @@ export async function claimNewRun(db: Db, request: RunRequest): Promise<RunClaim
   })
 }
 
-/** Claims an interrupted run of an account, otherwise the oldest requested run. Null for none. */
+/**
+ * Claims an interrupted run of the account; if there is none, the oldest requested run.
+ * @returns null if there is none, or if a run of the account is in progress.
+ */
 export async function claimWaitingRun(db: Db, account: string): Promise<RunClaim | null> {
   const open = sql`select 1 from reconcile_runs where account = ${account} and state in ('requested', 'running') limit 1`
   if (!(await db.read.exists(open))) return null
@@ -91,7 +99,10 @@ export async function claimWaitingRun(db: Db, account: string): Promise<RunClaim
   })
 }
 
-/** Ends waiting and interrupted runs of accounts that are no longer served. @param accounts served accounts. */
+/**
+ * Ends the waiting and interrupted runs of accounts that are no longer configured.
+ * @param accounts the configured accounts.
+ */
 export async function endAbandonedRuns(db: Db, accounts: readonly string[]): Promise<void> {
   const open = db.read.sql.selectFrom('reconcile_runs').select('account').distinct().where('state', 'in', ['requested', 'running'])
   const abandoned = (await open.execute()).map(({ account }) => account).filter((account) => !accounts.includes(account))
@@ -112,8 +123,8 @@ export async function endAbandonedRuns(db: Db, accounts: readonly string[]): Pro
 }
 
 /**
- * Locks the account's row until the transaction ends. Call before requesting, starting, or stopping a run.
- * @returns since when the account has been served; null if it has no row.
+ * Locks the account's row until the transaction ends. Call this before requesting, starting, or stopping a run.
+ * @returns since when the account has a schedule; null if it has no row.
  */
 export async function lockAccount(tx: Tx, account: string): Promise<TimeText | null> {
   const row = tx.sql.selectFrom('sync_reconcile').select('since').where('account', '=', account)
@@ -132,12 +143,12 @@ async function takeLease(tx: Tx, token: string, account: string): Promise<{ toke
   return { busy: true, runId: held.run_id ?? '', leaseUntil: held.lease_until ?? '' }
 }
 
-/** Runs marked as running. If you have the account's lease, their process is dead. */
+/** Lists the runs marked as running. Call this while holding the account's lease; their processes are then dead. */
 function interruptedRuns(tx: Tx, account: string): Promise<RunRow[]> {
   return runsIn(tx, account, 'running', MOST_OPEN)
 }
 
-/** Runs in a state, first requested first. */
+/** Lists the runs in one state, first requested first. */
 async function runsIn(tx: Tx, account: string, state: RunState, limit: number): Promise<RunRow[]> {
   const query = tx.sql.selectFrom('reconcile_runs').selectAll().where('account', '=', account).where('state', '=', state)
   return await query.orderBy('requested_at').orderBy('run_id').limit(limit).execute()
@@ -145,9 +156,9 @@ async function runsIn(tx: Tx, account: string, state: RunState, limit: number): 
 
 async function begin(tx: Tx, run: RunRow, leaseToken: string, resumed: boolean): Promise<RunClaim> {
   const updated_at = timeFromMs(tx.clock.now())
-  // A dry run stores no progress; it restarts (see `deleteFindings`).
+  // A dry run stores no progress, so it begins again from the start; see `deleteFindings`.
   const counts = resumed && run.options.dry_run === true ? NOTHING_DONE : {}
-  // By the database's clock, because a resumed run compares its start with visits recorded by other processes.
+  // Use the database's clock. A resumed run compares its start with times that other processes stored.
   const { started_at } = await tx.sql
     .updateTable('reconcile_runs')
     .set({ state: 'running', updated_at, ...counts, ...(run.started_at === null && { started_at: dbTime(tx) }) })
@@ -159,12 +170,18 @@ async function begin(tx: Tx, run: RunRow, leaseToken: string, resumed: boolean):
   return { account: run.account, run: begun, leaseToken, resumed }
 }
 
-/** @throws LeaseLostError if another process took over the run. */
+/**
+ * Renews the lease of a run.
+ * @throws LeaseLostError if another process has the run.
+ */
 export async function renewLease(tx: Tx, claim: RunClaim): Promise<void> {
   await claimedRuns.renew(tx, claim, RUN_LEASE_MS)
 }
 
-/** Checks and locks the lease, in a transaction that corrects or reports. @throws LeaseLostError if another process took over the run. */
+/**
+ * Checks and locks the lease of a run. Call this in each transaction that corrects rows or stores findings.
+ * @throws LeaseLostError if another process has the run.
+ */
 export async function lockRun(tx: Tx, claim: RunClaim): Promise<void> {
   await claimedRuns.hold(tx, claim)
 }
@@ -175,7 +192,10 @@ export interface RunEnd {
   readonly note: string | null
 }
 
-/** Ends a run and releases the account. @throws LeaseLostError if another process took over the run. */
+/**
+ * Ends a run and releases the account.
+ * @throws LeaseLostError if another process has the run.
+ */
 export async function endRun(db: Db, claim: RunClaim, end: RunEnd): Promise<void> {
   await db.write('reconcile-end', async (tx) => {
     await claimedRuns.settle(tx, claim, sql`run_id = null, lease_until = ${dbTime(tx)}`)
@@ -183,7 +203,10 @@ export async function endRun(db: Db, claim: RunClaim, end: RunEnd): Promise<void
   })
 }
 
-/** Stops a run on request and removes its process's lease. Keeps findings and corrections. @returns false if the run wasn't open. */
+/**
+ * Stops a run at a person's request and takes its process's lease away. Its findings and corrections stay.
+ * @returns false if the run had already ended.
+ */
 export async function stopRun(db: Db, { account, run_id }: Pick<RunRow, 'account' | 'run_id'>, note: string): Promise<boolean> {
   return db.write('reconcile-stop', async (tx) => {
     await lockAccount(tx, account)
@@ -195,7 +218,7 @@ export async function stopRun(db: Db, { account, run_id }: Pick<RunRow, 'account
   })
 }
 
-/** Releases a run unchanged, so that another process resumes it. */
+/** Releases a run unchanged. Another process can then resume it. */
 export async function releaseRun(db: Db, claim: RunClaim): Promise<void> {
   await db.write('reconcile-release', (tx) => releaseAccount(tx, claim))
 }

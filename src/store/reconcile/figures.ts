@@ -3,9 +3,13 @@ import { entities } from '../../model/entities.ts'
 import { msFromTime, type TimeText, timeFromMs } from '../../model/time.ts'
 import type { Query } from '../engine/db.ts'
 
-/** Counts for reports. They read all rows of an account; don't call from a timer. */
+/** Counts for reports. They read all rows of an account, so don't call them from a timer. */
 
-/** Records of one table first seen in one time bucket, by `via`. */
+/**
+ * Number of records of one table, by time and way (`via`) of their first appearance. `at`: beginning of a time bucket,
+ * such
+ * as an hour.
+ */
 export interface SeenCount {
   readonly at: TimeText
   readonly via: string
@@ -15,7 +19,7 @@ export interface SeenCount {
 
 const DAY_MS = 86_400_000
 
-/** Length of a bucket's time prefix: up to second, minute, hour, or day. */
+/** @returns the number of characters of a time that identify its bucket: up to the second, minute, hour, or day. */
 function piecesOf(spanMs: number): number {
   if (spanMs < 90_000) return 19
   if (spanMs < 90 * 60_000) return 16
@@ -29,7 +33,7 @@ function isSeen(q: Query): RawBuilder<boolean> {
     : sql<boolean>`first_seen_at >= '0001-01-01T00:00:00Z' and first_seen_at < '10000-01-01T00:00:00Z'`
 }
 
-/** Counts events and messages of an account by time bucket and way of first appearance. */
+/** Counts an account's events and messages by time bucket and by the way of their first appearance. */
 export async function countFirstSeen(q: Query, account: string): Promise<SeenCount[]> {
   const rows = await q.all(sql<{ first: TimeText | null; last: TimeText | null }>`
     select min(first_seen_at) as first, max(first_seen_at) as last from (
@@ -63,11 +67,11 @@ export interface MirrorFigures {
   readonly firstSeq: number
   readonly lastSeq: number
   readonly submissions: number
-  /** Not shown by the service. */
+  /** Number of submissions that the service no longer shows. */
   readonly unreachable: number
-  /** `webhook`, `command`, and so on. */
+  /** Numbers of submissions by what made the mirror track them, such as `webhook` or `command`. */
   readonly trackedVia: readonly { readonly via: string; readonly submissions: number }[]
-  /** Rows of the account, except those that are gone. */
+  /** Number of the account's rows in each table, without rows that are gone. */
   readonly tables: readonly { readonly table: string; readonly rows: number }[]
 }
 

@@ -9,12 +9,15 @@ import type { RunCounts } from './runs.ts'
 
 export type FindingRow = ReconcileFindingsTable
 
-/** Findings deleted per transaction. */
+/** Number of findings deleted in one transaction. */
 const DELETE_BATCH = 1_000
 
 const findingsTable = specOf(reconcileFindings)
 
-/** Inserts findings, except stored ones and those of purged submissions. @returns the increase of each count. */
+/**
+ * Inserts findings. Skips findings that are already stored, and findings about purged submissions.
+ * @returns the increase of each count of the run.
+ */
 export async function insertFindings(tx: Tx, findings: readonly ReconcileFindingsTable[]): Promise<Partial<RunCounts>> {
   const counts: { -readonly [name in keyof RunCounts]?: number } = {}
   const named = findings.flatMap(({ account, submission_id }) => (submission_id === null ? [] : [{ account, submission_id }]))
@@ -33,7 +36,7 @@ export async function insertFindings(tx: Tx, findings: readonly ReconcileFinding
   return counts
 }
 
-/** Counts of a run's findings, and the highest number. */
+/** @returns the counts of a run's findings, and the highest finding number. */
 export async function sumFindings(q: Query, runId: string): Promise<{ counts: Partial<RunCounts>; lastNo: number }> {
   const rows = await q.all(sql<{ kind: FindingKind; known: number | boolean; n: number; repaired: number; last: number }>`
     select kind, known, count(*) as n, count(repaired_at) as repaired, max(finding_no) as last
@@ -52,8 +55,9 @@ export async function sumFindings(q: Query, runId: string): Promise<{ counts: Pa
 }
 
 /**
- * Deletes the findings of a dry run. A dry run records no visits, so a resumed one visits and reports every submission again.
- * @throws LeaseLostError if another process took over the run.
+ * Deletes the findings of a dry run. A dry run doesn't store which submissions it checked. If resumed, it checks and
+ * reports every submission again.
+ * @throws LeaseLostError if another process has the run.
  */
 export async function deleteFindings(db: Db, claim: RunClaim): Promise<void> {
   const found = sql`select finding_no from reconcile_findings where run_id = ${claim.run.run_id} limit ${sql.lit(DELETE_BATCH)}`
@@ -66,14 +70,14 @@ export async function deleteFindings(db: Db, claim: RunClaim): Promise<void> {
   }
 }
 
-/** Findings of one run, in the order they were found. */
+/** Selects findings of one run. They are listed in the order in which they were found. */
 export interface FindingFilter {
   readonly runId: string
   readonly kind?: FindingKind | undefined
   readonly known?: boolean | undefined
   readonly submissionId?: string | undefined
   readonly after?: number | undefined
-  /** Default 1,000. */
+  /** Default: 1,000. */
   readonly limit?: number | undefined
 }
 
@@ -89,7 +93,7 @@ export async function listFindings(q: Query, filter: FindingFilter): Promise<Fin
     .execute()
 }
 
-/** Number of findings of a run, by kind and table. */
+/** Counts the findings of a run by kind and table. */
 export async function countFindings(q: Query, runId: string) {
   return q.sql
     .selectFrom('reconcile_findings')
@@ -103,9 +107,9 @@ export async function countFindings(q: Query, runId: string) {
 }
 
 /**
- * Condition on rows of `reconcile_findings`: another run reported the finding. New findings of dry runs don't count; known ones do, because
- * an earlier run reported them.
- * @param findings the table's name in the statement.
+ * Condition on a row of `reconcile_findings`: a run other than `runId` reported it. If that run was a dry run, its new
+ * findings don't count. Its known findings count, because a run before it reported them.
+ * @param findings the table's name or alias in the statement.
  */
 export function reportedBefore(q: Pick<Query, 'kind'>, runId: string, findings = 'reconcile_findings'): RawBuilder<boolean> {
   const of = (column: string) => sql.ref(`${findings}.${column}`)
@@ -114,7 +118,7 @@ export function reportedBefore(q: Pick<Query, 'kind'>, runId: string, findings =
     or not exists (select 1 from reconcile_runs reporter where reporter.run_id = ${of('run_id')} and ${isDry})))`
 }
 
-/** Whether another run reported that the service cannot have a submission with this id. */
+/** @returns whether another run reported that the service can't have a submission with this id. */
 export async function isMisnamedReported(q: Query, account: string, submissionId: string, runId: string): Promise<boolean> {
   return await q.exists(sql`
     select 1 from reconcile_findings where account = ${account} and submission_id = ${submissionId} and kind = 'absent'

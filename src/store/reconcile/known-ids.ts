@@ -6,11 +6,11 @@ import { isReadOf } from '../reads/reads.ts'
 export interface IdOfSubmission {
   readonly kind: IdRead
   readonly id: string
-  /** Whether the id is known; known ids are polled. */
+  /** Whether the program knows the id. Known ids are polled. */
   readonly isKnown: boolean
 }
 
-/** Ids of a submission that have reads of their own: known ids and ids in rows, bind requests first. */
+/** Lists the ids of a submission that have separate reads: known ids, and ids in its rows. Bind requests come first. */
 export async function idsOfSubmission(q: Query, account: string, submissionId: string): Promise<IdOfSubmission[]> {
   const of = sql`account = ${account} and submission_id = ${submissionId}`
   const rows = await q.all(sql<{ kind: IdRead; id: string; known: number }>`
@@ -23,7 +23,9 @@ export async function idsOfSubmission(q: Query, account: string, submissionId: s
   return rows.filter(({ id }) => typeof id === 'string').map(({ kind, id, known }) => ({ kind, id, isKnown: known === 1 }))
 }
 
-/** Whether a 404 for an id may be temporary: the id was read before, and polling got few 404s so far. */
+/**
+ * @returns whether a 404 for an id may be temporary: the id was read before, and polling got fewer than 3 404s so far.
+ */
 export async function mayComeBack(q: Query, account: string, read: IdRead, id: string): Promise<boolean> {
   const isRead = isReadOf({ account, submissionId: '', read, ownId: id })
   return await q.exists(sql`select 1 from sync_reads where ${isRead} and last_read_at is not null and not_found < ${NOT_FOUND_TO_CONFIRM}`)

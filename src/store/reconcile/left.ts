@@ -3,20 +3,23 @@ import type { FindingKind } from '../schema/reconcile.ts'
 import type { RunRow } from './runs.ts'
 
 interface RunLeft {
-  /** Unresolved differences from the service, and gaps in the change log. */
+  /** Differences from the service and gaps in the change log that aren't resolved. */
   readonly differences: number
   readonly unreadable: number
 }
 
-/** An ended run with its unresolved findings. */
+/** An ended run, with the numbers of its unresolved findings. */
 export type EndedRun = RunRow & { readonly left: RunLeft }
 
-/** Later visits don't resolve findings about the change log or destinations. */
+/**
+ * Kinds of findings that a later check of the submission resolves. Findings about the change log or destinations aren't
+ * resolved that way.
+ */
 const RESOLVABLE: readonly FindingKind[] = ['missing', 'different', 'absent', 'unreadable']
 
 /**
- * @returns the run with findings neither corrected nor resolved by a later reconciling run. Excludes undelivered changes, because their
- * destination's state reports them.
+ * @returns the run with the numbers of findings that were neither corrected nor resolved by a later run. Leaves out
+ * undelivered changes, because the state of their destination reports them.
  */
 export async function withLeft(q: Query, run: RunRow): Promise<EndedRun> {
   const differences = Math.max(0, run.missing + run.different + run.absent + run.lost - run.repaired)

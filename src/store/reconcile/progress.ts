@@ -10,13 +10,16 @@ import type { RunCounts } from './runs.ts'
 export interface Visited {
   readonly submissionId: string
   readonly at: TimeText
-  /** Whether it matched the service or was corrected. */
+  /** Whether the submission matched the service or was corrected. */
   readonly isReconciled: boolean
-  /** Parts of the requirements view missing from the answer. */
+  /** Parts of the requirements view that were missing in the answer. */
   readonly unconfirmed?: readonly ViewPart[]
 }
 
-/** Saves a run's progress and renews its lease. @throws LeaseLostError if another process took over the run. */
+/**
+ * Stores a run's progress and renews its lease.
+ * @throws LeaseLostError if another process has the run.
+ */
 export async function saveProgress(db: Db, claim: RunClaim, counts: RunCounts, visited: readonly Visited[]): Promise<void> {
   const { account, run_id } = claim.run
   await db.write('reconcile-progress', async (tx) => {
@@ -34,7 +37,7 @@ export async function saveProgress(db: Db, claim: RunClaim, counts: RunCounts, v
       unconfirmed: unconfirmed?.join(', ') || null,
     }))
     const given = valuesTable(tx, { submission_id: 'text', at: 'text', is_reconciled: 'int', unconfirmed: 'text' }, rows)
-    // Uses the database's clock, because a later run in another process compares with this time.
+    // Convert to the database's clock, because later runs in other processes compare with this time.
     const ahead = sql`(${timeFromMs(tx.clock.now())}::timestamptz - statement_timestamp())`
     const at = tx.kind === 'sqlite' ? sql`given.at` : sql`(given.at::timestamptz - ${ahead})`
     await tx.run(sql`

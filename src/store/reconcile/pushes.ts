@@ -9,7 +9,7 @@ import { itsStream } from '../schema/push-states.ts'
 import type { Columns } from '../schema/tables.ts'
 import { reportedBefore } from './findings.ts'
 
-/** Wait in ms after which an undelivered push is reported. */
+/** A change that waits longer than this many ms is reported as undelivered. */
 const OVERDUE_MS = 3_600_000
 
 export type UndeliveredState = 'dead' | 'unknown' | 'ready'
@@ -17,19 +17,24 @@ export type UndeliveredState = 'dead' | 'unknown' | 'ready'
 export interface Undelivered
   extends Columns<'sync_outbox', 'outbox_id' | 'account' | 'submission_id' | 'entity' | 'entity_id' | 'operation' | 'seq'>,
     Columns<'sync_outbox', 'attempts' | 'queued_at' | 'status' | 'error' | 'stream'> {
-  /** Why the stream is blocked; null if it isn't. */
+  /** Why the stream is blocked; null if it isn't blocked. */
   readonly blocked: string | null
-  /** Whether the stream's row was deleted. Sending resumes with a new change in the stream. */
+  /** Whether the row of the stream is missing. Its changes are then not sent until a new change recreates the row. */
   readonly stream_lost: boolean
-  /** Whether the wait is too long; always true for dead and unknown. */
+  /** Whether the change has waited over an hour. Always true for dead and unknown changes. */
   readonly overdue: boolean
-  /** Whether an earlier run reported the row. Dry runs don't count. */
+  /** Whether an earlier run reported the change. Dry runs don't count. */
   readonly reported: boolean
 }
 
 type Flag = 'overdue' | 'reported' | 'stream_lost'
 
-/** All stored destinations. Configured ones have their oldest overdue unqueued change. @param configured names. */
+/**
+ * Lists all stored destinations. `behind`: the oldest change that was made over an hour ago and isn't queued yet; null
+ * if
+ * there is none, or if the destination isn't configured.
+ * @param configured names of configured destinations.
+ */
 export async function pushDestinations(
   q: Query,
   account: string,
@@ -50,7 +55,10 @@ export async function pushDestinations(
   return found
 }
 
-/** Undelivered changes of all accounts in one state after `after`, in queue order. @param runId not an earlier report. */
+/**
+ * Lists undelivered changes of all accounts in one state, after `after`, in the order of the queue.
+ * @param runId the current run. Its own findings don't count as reported.
+ */
 export async function undeliveredAfter(
   q: Query,
   destination: string,
@@ -73,7 +81,7 @@ export async function undeliveredAfter(
   return rows.map((row) => ({ ...row, overdue: is(row.overdue), reported: is(row.reported), stream_lost: is(row.stream_lost) }))
 }
 
-/** Creates missing streams of waiting rows, due immediately. */
+/** Creates the missing streams of waiting rows, due immediately. */
 export async function reopenStreams(db: Db, rows: readonly StreamKey[]): Promise<void> {
   await db.write('reconcile-streams', async (tx) => {
     await openStreams(tx, streamsOf(rows))
@@ -81,7 +89,10 @@ export async function reopenStreams(db: Db, rows: readonly StreamKey[]): Promise
   })
 }
 
-/** Whether an earlier run reported a whole destination. @param seq the change in the report; null for none. */
+/**
+ * @returns whether an earlier run reported a whole destination, not just one of its changes.
+ * @param of `seq`: the change that the report names; null if none.
+ */
 export async function isDestinationReported(
   q: Query,
   { account, destination, entity, seq }: { account: string; destination: string; entity: string; seq: number | null },

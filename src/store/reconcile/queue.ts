@@ -7,30 +7,35 @@ import { dbTime, distinctIn, timeValue } from '../engine/sql.ts'
 import type { RunOptions } from '../schema/reconcile.ts'
 import type { RunRow } from './runs.ts'
 
-/** A submission without activity for this long is dormant. The poller uses the same limit. */
+/** A submission without activity for this many ms is dormant. The poller uses the same limit. */
 const DORMANT_AFTER_MS = 90 * 86_400_000
 
 /**
- * A submission is known if one of these tables has a row for it. `sync_reconciled` only counts if reconciled, because other visited ids may
- * be wrong. Other tables cover documents.
+ * A submission is known if one of these tables has a row for it. In `sync_reconciled`, only reconciled rows count,
+ * because
+ * a run may have looked for wrong ids. Rows of documents don't count; other tables have the submissions of documents.
  */
 const KNOWN_BY = [...entities.filter(({ read }) => read !== 'document').map(({ table }) => table), 'sync_reads', 'sync_reconciled']
 
-/** A submission to visit. */
+/** A submission that a run may visit. To visit means to read it from the service and compare. */
 export interface Candidate {
   readonly submissionId: string
-  /** The run that reconciled it; if none, the last that visited it. */
+  /** The run that last reconciled the submission; if none did, the run that last visited it. */
   readonly runId: string | null
   readonly visitedAt: TimeText | null
   readonly reconciledAt: TimeText | null
-  /** Whether the options include it. */
+  /** Whether the options of the run include the submission. */
   readonly wanted: boolean
-  /** Whether the events feed was never completed; its old records aren't new then. Same: `firstThread`. */
+  /**
+   * Whether the events feed was never read completely. If so, its old records don't count as new. `firstThread`: the
+   * same
+   * for messages.
+   */
   readonly firstEvents: boolean
   readonly firstThread: boolean
   readonly eventsReadAt: TimeText | null
   readonly threadReadAt: TimeText | null
-  /** Whether `sync_reads` lacks rows; then polling skips it. */
+  /** Whether rows are missing in `sync_reads`. If so, polling skips the submission. */
   readonly unpolled: boolean
   readonly unreachableSince: TimeText | null
 }
@@ -40,14 +45,14 @@ export interface ReconciledPosition {
   readonly submissionId: string
 }
 
-/** Submissions of an account after `after`, by id. */
+/** Lists submissions of an account after `after`, by id. */
 export async function candidatesById(q: Query, account: string, options: RunOptions, after: string, limit: number): Promise<Candidate[]> {
   const pages = KNOWN_BY.map((table) => idsIn(table, account, after, limit))
   const ids = sql`select submission_id from (${sql.join(pages, sql` union `)}) as known order by submission_id limit ${sql.lit(limit)}`
   return details(q, account, options, ids, sql`ids.submission_id`)
 }
 
-/** Known submissions among the given ids. */
+/** Lists the known submissions among the given ids. */
 export async function candidatesOf(q: Query, account: string, options: RunOptions, ids: readonly string[]): Promise<Candidate[]> {
   const list = JSON.stringify(ids)
   const given =
@@ -61,7 +66,7 @@ export async function candidatesOf(q: Query, account: string, options: RunOption
   return details(q, account, options, known, sql`ids.submission_id`)
 }
 
-/** Reconciled after `after`, longest ago first. */
+/** Lists submissions reconciled after the position `after`, least recently reconciled first. */
 export async function candidatesByReconciled(
   q: Query,
   account: string,
@@ -76,7 +81,7 @@ export async function candidatesByReconciled(
   return details(q, account, options, ids, sql`ids.reconciled, ids.submission_id`)
 }
 
-/** When any submission was last reconciled; null for never. */
+/** @returns when a submission of the account was last reconciled; null if none was. */
 export async function newestReconciled(q: Query, account: string): Promise<TimeText | null> {
   const { newest } = await q.sql
     .selectFrom('sync_reconciled')
@@ -86,7 +91,10 @@ export async function newestReconciled(q: Query, account: string): Promise<TimeT
   return newest
 }
 
-/** Start of the account's next other run; null if none. Later visits may belong to that run. */
+/**
+ * @returns when the account's next other run started; null if there is none. Visits after that time may belong to that
+ * run.
+ */
 export async function nextOtherRunStart(q: Query, run: Pick<RunRow, 'run_id' | 'account' | 'started_at'>): Promise<TimeText | null> {
   const { first } = await q.sql
     .selectFrom('reconcile_runs')
@@ -130,7 +138,7 @@ async function details(
     left join sync_reads e on e.account = ${account} and e.submission_id = ids.submission_id and e.id = '' and e.read = 'events'
     left join sync_reads t on t.account = ${account} and t.submission_id = ids.submission_id and t.id = '' and t.read = 'thread'
     order by ${order}`)
-  // SQLite allows a blob as an id. It sorts last and isn't a submission.
+  // In SQLite, an id may be a blob. A blob sorts last and isn't a submission.
   const named = rows.filter((row) => typeof row.submissionId === 'string')
   return named.map(({ wanted, firstEvents, firstThread, reads, ...row }) => ({
     ...row,
@@ -146,7 +154,11 @@ function readCount(account: string): RawBuilder<unknown> {
     and r.id = '' and r.read in (${sql.join(readKinds)}))`
 }
 
-/** Includes submissions with missing reads: their activity is unknown. */
+/**
+ * Condition: the options of the run include the submission. If some reads of the submission are missing, its activity
+ * is
+ * unknown, and the submission is included.
+ */
 function wanted(q: Query, account: string, options: RunOptions): RawBuilder<unknown> {
   const conditions = [sql`1 = 1`]
   const movedSince = (at: RawBuilder<unknown>) =>

@@ -16,7 +16,7 @@ import { specOf } from '../schema/table.ts'
 
 export type RunRow = ReconcileRunsTable
 
-/** Runs to search for a complete one. */
+/** Number of newest runs to search for a complete one. */
 const NEWEST_RUNS = 100
 
 export interface RunFilter {
@@ -24,11 +24,11 @@ export interface RunFilter {
   readonly state?: RunState | undefined
   readonly since?: TimeText | undefined
   readonly after?: { readonly requestedAt: TimeText; readonly runId: string } | undefined
-  /** Default 100. */
+  /** Default: 100. */
   readonly limit?: number | undefined
 }
 
-/** Runs, newest first. */
+/** Lists runs, newest first. */
 export async function listRuns(q: Query, filter: RunFilter = {}): Promise<RunRow[]> {
   let query = q.sql.selectFrom('reconcile_runs').selectAll()
   if (filter.account !== undefined) query = query.where('account', '=', filter.account)
@@ -46,7 +46,7 @@ export async function listRuns(q: Query, filter: RunFilter = {}): Promise<RunRow
     .execute()
 }
 
-/** Run ids that match a shortened id. */
+/** Finds the ids of runs that match a shortened id. */
 export async function runIdsLike(q: Query, shortened: string, limit: number): Promise<string[]> {
   return await idsLike(q, 'reconcile_runs', 'run_id', shortened.toLowerCase(), { limit })
 }
@@ -55,7 +55,10 @@ export async function findRun(q: Query, runId: string): Promise<RunRow | null> {
   return (await q.sql.selectFrom('reconcile_runs').selectAll().where('run_id', '=', runId.toLowerCase()).executeTakeFirst()) ?? null
 }
 
-/** Ended runs of the account, newest first, except stopped runs. Ends with the newest complete run; at most 100. */
+/**
+ * Lists ended runs of the account, newest first, without stopped runs. The list ends with the newest run of the whole
+ * account, or after 100 runs.
+ */
 export async function endedRuns(q: Query, account: string): Promise<RunRow[]> {
   const rows = await q.sql
     .selectFrom('reconcile_runs')
@@ -71,12 +74,12 @@ export async function endedRuns(q: Query, account: string): Promise<RunRow[]> {
   return whole === -1 ? rows : rows.slice(0, whole + 1)
 }
 
-/** Newest ended run of the whole account; null for none. */
+/** @returns the newest ended run of the whole account; null if there is none. */
 export async function lastEndedRun(q: Query, account: string): Promise<RunRow | null> {
   return (await endedRuns(q, account)).findLast(({ options }) => !isNarrowed(options)) ?? null
 }
 
-/** Whether a run covered only some submissions. */
+/** @returns whether a run with these options covers only some submissions. */
 export function isNarrowed({ submissions, since, active_only }: RunOptions): boolean {
   return submissions !== undefined || since !== undefined || active_only === true
 }
@@ -84,19 +87,19 @@ export function isNarrowed({ submissions, since, active_only }: RunOptions): boo
 export interface RunRequest {
   readonly account: string
   readonly options: RunOptions
-  /** `command`, `cron`, `admin:<token name>`. */
+  /** `command`, `cron`, or `admin:<token name>`. */
   readonly requestedBy: string
-  /** Scheduled time. */
+  /** The scheduled time that the run is for. */
   readonly slot?: TimeText
 }
 
-/** Whether two runs do the same work. Ignores concurrency. */
+/** @returns whether two runs do the same work. Ignores the option `concurrency`. */
 export function sameOptions(a: RunOptions, b: RunOptions): boolean {
   const about = ({ concurrency: _, ...rest }: RunOptions): Json => rest as Json
   return canonicalJson(about(a)) === canonicalJson(about(b))
 }
 
-/** Condition: the run has no options other than `names`. */
+/** Condition: the run has no options besides `names`. */
 export function hasNoOptionsBut(
   q: Pick<Query, 'kind'>,
   column: string,
@@ -141,14 +144,17 @@ export function newRun(tx: Tx, request: RunRequest, state: RunState): RunRow {
   }
 }
 
-/** @returns false if the account already has a run for this scheduled time. */
+/**
+ * Inserts a run.
+ * @returns false if the account already has a run for its scheduled time.
+ */
 export async function insertRun(tx: Tx, row: RunRow): Promise<boolean> {
   return (await tx.insertMany(runsTable, [row as unknown as Record<string, Json>], { ignore: true })) > 0
 }
 
 export type RunCounts = Pick<RunRow, 'submissions_total' | 'submissions_done' | 'rows_compared' | 'repaired' | 'known' | FindingKind>
 
-/** Counts of a restarted run. */
+/** Counts of a run that begins again: all 0. */
 export const NOTHING_DONE = Object.fromEntries(
   ['submissions_total', 'submissions_done', 'rows_compared', 'repaired', 'known', ...findingKinds].map((name) => [name, 0]),
 ) as unknown as RunCounts

@@ -8,20 +8,22 @@ import { lockAccount, RUN_LEASE_MS } from './claims.ts'
 import { insertRun, newRun, type RunRow, sameOptions } from './runs.ts'
 
 /**
- * Result of a scheduled time. `requested`: a run was requested. `again`: after a failure, another was requested. `taken`: a run exists.
- * `before`: the account was not yet served. `skipped`: another run does the same.
+ * What `requestSlot` did. `requested`: requested a run. `again`: requested another run after a failed one. `taken`: a
+ * run
+ * exists already. `before`: the account had no schedule yet. `skipped`: another run does the same work.
  */
 export type SlotOutcome = 'requested' | 'again' | 'taken' | 'before' | 'skipped'
 
-/** Delay before a failed run is repeated, and maximum repetitions. */
+/** Delay in ms before a failed run is repeated, and maximum number of repetitions. */
 const AGAIN_AFTER_MS = 15 * 60_000
 const AGAIN_TIMES = 4
 
 const OPTIONS = {}
 
 /**
- * Requests one run per scheduled time. Ignores times before the account was served. If another complete run is in progress or waiting,
- * records the time as skipped. If a narrower or interrupted run is open, the new run waits.
+ * Requests one run for a scheduled time. If another run of the whole account was in progress at that time or is
+ * waiting,
+ * records the time as skipped. If the only open run was interrupted or covers only some submissions, the new run waits.
  */
 export async function requestSlot(db: Db, account: string, slot: TimeText): Promise<SlotOutcome> {
   const known = await runsOf(db.read, account, slot)
@@ -49,7 +51,7 @@ export async function requestSlot(db: Db, account: string, slot: TimeText): Prom
 
 type SlotRun = Pick<RunRow, 'state' | 'ended_at'>
 
-/** The run of a scheduled time, and its repetitions. */
+/** Lists the run of a scheduled time and its repetitions. */
 async function runsOf(q: Query, account: string, slot: TimeText): Promise<SlotRun[]> {
   const runs = q.sql.selectFrom('reconcile_runs').where('account', '=', account)
   const first = await runs.select(['state', 'ended_at', 'requested_at']).where('slot', '=', slot).executeTakeFirst()
@@ -71,7 +73,10 @@ function isDueAgain(runs: readonly SlotRun[], nowMs: number): boolean {
   return rested && runs.length <= AGAIN_TIMES
 }
 
-/** A complete run that waits, or was in progress at that time. Ignores earlier interruptions. */
+/**
+ * @returns the id of a run of the whole account that is waiting or was in progress at that time; null if there is none.
+ * Runs interrupted earlier don't count.
+ */
 async function openLikeIt(tx: Tx, account: string, slot: TimeText): Promise<string | null> {
   const alive = timeValue(tx, timeFromMs(msFromTime(slot) - RUN_LEASE_MS))
   const open = await tx.all(sql<Columns<'reconcile_runs', 'run_id' | 'options'>>`

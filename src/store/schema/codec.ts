@@ -2,7 +2,7 @@ import type { ColumnKind } from '../../model/entity.ts'
 import { type Json, parsedJson } from '../../model/json.ts'
 import { internalTables, relations } from './tables.ts'
 
-/** Values that better-sqlite3 can bind. */
+/** Values that better-sqlite3 accepts as statement parameters. */
 export type SqliteValue = string | number | bigint | Uint8Array | null
 
 export type Encode = (value: Json | undefined) => SqliteValue
@@ -15,7 +15,9 @@ export function encoderOf(kind: ColumnKind): Encode {
   return (value) => (value ?? null) as SqliteValue
 }
 
-/** @returns the decoder for columns of `kind`. Never throws; returns a value of another kind as stored. */
+/**
+ * @returns the decoder for columns of `kind`. The decoder never throws; it returns a value of another type unchanged.
+ */
 export function decoderOf(kind: ColumnKind): Decode {
   if (kind === 'bool') return (value) => (value === 1 ? true : value === 0 ? false : (value as Json))
   if (kind === 'json') return (value) => (typeof value === 'string' ? jsonOrText(value) : (value as Json))
@@ -27,7 +29,7 @@ function jsonOrText(text: string): Json {
   return value === undefined ? text : value
 }
 
-/** Kinds of the columns that SQLite stores in another form than Postgres. */
+/** Kinds of the columns whose values SQLite stores in another form than Postgres, by `table.column`. */
 const convertedKinds = new Map<string, ColumnKind>(
   [...relations, ...internalTables].flatMap(({ name, columns }) =>
     Object.entries(columns).flatMap(([column, { kind }]): [string, ColumnKind][] =>
@@ -36,15 +38,19 @@ const convertedKinds = new Map<string, ColumnKind>(
   ),
 )
 
-/** Decoders for statements without a TableSpec, by table and column. They convert booleans and JSON as on Postgres. */
+/**
+ * @returns the decoder for a column of a statement without a TableSpec; null if its values need none. Decoded values
+ * are
+ * the same as on Postgres.
+ */
 export function decoderOfColumn(table: string | null, column: string | null): Decode | null {
   const kind = convertedKinds.get(`${table}.${column}`)
   return kind === undefined ? null : decoderOf(kind)
 }
 
 /**
- * Converts a parameter of a statement without a TableSpec: booleans to 0 and 1, lists and objects to JSON text. @throws TypeError for a
- * Date, because it has no microseconds; use TimeText.
+ * Converts a parameter of a statement without a TableSpec: booleans to 0 and 1, lists and objects to JSON text.
+ * @throws TypeError for a Date, because a Date has no microseconds. Pass a TimeText instead.
  */
 export function bindable(value: unknown): SqliteValue {
   if (typeof value === 'boolean') return value ? 1 : 0

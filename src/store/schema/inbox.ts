@@ -1,6 +1,10 @@
 import { bytes, each, int, internal, orNull, serial, type TableOf, text, time } from './table.ts'
 
-/** `ready`: due at `available_at` (moved by a lease). `done`: applied. `aside`: unreadable, stored. `dead`: dead-lettered. */
+/**
+ * `ready`: due at `available_at`; for a claimed delivery, that is the end of the lease. `done`: applied. `aside`: can't
+ * be
+ * understood, kept. `dead`: dead-lettered.
+ */
 export type InboxState = 'ready' | 'done' | 'aside' | 'dead'
 
 export const syncInbox = internal({

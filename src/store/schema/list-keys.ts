@@ -1,17 +1,17 @@
 import type { ColumnTypes } from './migration.ts'
 
 /**
- * Expressions that order and filter the list of submissions. Schema indexes and list queries share them, because a query with a different
- * expression would not use its index.
+ * Expressions that order and filter the list of submissions. The indexes and the list queries must use the same
+ * expressions; otherwise the queries wouldn't use the indexes.
  */
 
 type Kind = Pick<ColumnTypes, 'kind'>
 
 const ORDER_LENGTH = 200
-/** Sorts after any other text, by bytes. */
+/** A text that sorts after any other text, in byte order. */
 export const LAST = '\u{10ffff}'
 
-/** Sort keys of the list, as expressions on a row of `submissions`. Never null. */
+/** Sort keys that have an index, as expressions on a row of `submissions`. Never null. */
 export function orderKeys({ kind }: Kind) {
   const isSqlite = kind === 'sqlite'
   return {
@@ -24,8 +24,8 @@ export function orderKeys({ kind }: Kind) {
 }
 
 /**
- * Unindexed keys, as expressions on a row `s` of `submissions`, computed for each sorted row. @param none value for submissions without
- * quotes, which are always last.
+ * Sort keys without an index, as expressions on a row `s` of `submissions`. They are computed for each sorted row.
+ * @param none sort value in cents for submissions without a quote, which are listed last.
  */
 export function computedKeys(none: number) {
   const ofIt = 'x.account = s.account and x.submission_id = s.submission_id'
@@ -38,15 +38,15 @@ export function computedKeys(none: number) {
   } as const
 }
 
-/** Name of a lane's market, in search form. */
+/** Expression for the name of a lane's market in lower case. */
 export function marketKey({ kind }: Kind): string {
   return kind === 'sqlite' ? 'lower(market_name)' : 'lower(market_name collate "C")'
 }
 
-/** Lane chips, most advanced first. An unknown chip counts as in progress. */
+/** Chips of lanes, most advanced first. A chip that isn't listed counts as `in_progress`. */
 export const CHIPS = ['bound', 'quoted', 'needs_info', 'in_progress', 'not_available'] as const
 
-/** The stage of row `s` of `submissions`, computed from its row and its lanes. */
+/** Expression for the stage of row `s` of `submissions`, which depends on that row and its lanes. */
 export function stageKey({ kind }: Kind): string {
   const bound = kind === 'sqlite' ? 'x.bound = 1' : 'x.bound'
   const ranks = CHIPS.map((chip, rank) => `when x.chip = '${chip}' then ${rank}`)

@@ -1,7 +1,10 @@
-/** Column type names of one database, so that a migration is written once for both. */
+/** Names of the column types in one database. With them, a migration is written once for both databases. */
 export interface ColumnTypes {
   readonly kind: 'sqlite' | 'postgres'
-  /** Ids, names, and other key parts. Ordered by bytes, as on SQLite and in code, independent of the libc version. */
+  /**
+   * Ids, names, and other parts of keys. Ordered by bytes, as on SQLite and in code. The order of Postgres's default
+   * collation depends on its host.
+   */
   readonly id: string
   readonly time: string
   readonly date: string
@@ -11,13 +14,13 @@ export interface ColumnTypes {
   readonly int: string
   readonly real: string
   readonly bytes: string
-  /** An integer that the database assigns, with `primary key`. */
+  /** An integer that the database assigns. The type includes `primary key`. */
   readonly serial: string
 }
 
 /**
- * One step of the schema. `oldestCompatible` is the oldest schema version whose code still runs on the result. Expanding steps keep it;
- * contracting steps raise it.
+ * One step of the schema. `oldestCompatible`: the oldest schema version whose code still works with the result. A step
+ * that only adds things keeps this version; a step that removes things raises it.
  */
 export interface Migration {
   readonly version: number
@@ -26,7 +29,7 @@ export interface Migration {
   statements(types: ColumnTypes): readonly string[]
 }
 
-/** Column types of each database. On SQLite: TimeText, 0 and 1 for booleans, text for JSON. */
+/** Column types of each database. SQLite stores times as TimeText, booleans as 0 and 1, and JSON as text. */
 export const columnTypes: Readonly<Record<ColumnTypes['kind'], ColumnTypes>> = {
   sqlite: {
     kind: 'sqlite',

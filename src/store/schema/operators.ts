@@ -1,16 +1,16 @@
 import { each, int, internal, json, orNull, relation, serial, type TableOf, text, time } from './table.ts'
 
-/** `pending`: true, but not long enough for an alert. */
+/** `pending`: the condition is true, but not yet long enough for an alert. */
 export type AlarmState = 'pending' | 'firing' | 'resolved'
 
 export type AlarmSeverity = 'warning' | 'critical'
 
 export type NoticeKind = 'firing' | 'repeated' | 'resolved'
 
-/** `begun`: in progress, or its process died during it. */
+/** `begun`: the action is in progress, or its process died during the action. */
 export type ActionOutcome = 'begun' | 'done' | 'failed'
 
-/** Columns that identify an alarm, in both tables. */
+/** Columns that identify an alarm, in `alarms` and in `alarm_history`. */
 const alarmKey = {
   name: text('the alarm, such as `webhook_silence`'),
   account: text('the account that it concerns; empty if none'),

@@ -1,28 +1,30 @@
 /**
- * SQL expressions about a push. `o`: row of `sync_outbox`; `l`: row of its stream (may be null); `d`: row of its destination. The view
- * `push_status` and all lists and counts of pushes share them.
+ * SQL expressions about a push. `o` is a row of `sync_outbox`. `l` is the row of its stream, if there is one. `d` is
+ * the
+ * row of its destination. The view `push_status` and all lists and counts of pushes use these expressions.
  */
 
-/** The row's stream; missing if it has no waiting rows. */
+/** Condition: `l` is the stream of the row. A row that isn't waiting may have no stream. */
 export const itsStream = 'l.destination = o.destination and l.account = o.account and l.stream = o.stream'
 
-/** Matches the record's id at the destination, in `sync_remote_ids`. */
+/** Condition: row `r` of `sync_remote_ids` has the record's id at the destination. */
 export const itsRemoteId = 'r.destination = o.destination and r.account = o.account and r.entity = o.entity and r.entity_id = o.entity_id'
 
 /**
- * Whether the destination should still have what the row sent. A receiver deletes a record that is gone, purged, or outside the filter,
- * until it is sent again.
+ * Condition: the destination should still have what the row sent. A destination deletes a record if a later push says
+ * that
+ * the record is gone, purged, or outside the filter.
  */
 export const isKept = `coalesce(o.left_filter, 0) <> 1 and o.operation not in ('gone', 'purged') and not exists (
   select 1 from sync_outbox e where e.destination = o.destination and e.account = o.account and e.entity = o.entity
     and e.entity_id = o.entity_id and (e.operation in ('gone', 'purged') or e.left_filter = 1)
     and e.state = 'delivered' and e.outbox_id > o.outbox_id)`
 
-/** SQL condition: the push that row `v` of `sync_push_verifications` verified is still stored as delivered. */
+/** Condition: the push that row `v` of `sync_push_verifications` verified is still stored as delivered. */
 export const isAnswered =
   "exists (select 1 from sync_outbox o where o.message_id = v.message_id and o.destination = v.destination and o.state = 'delivered')"
 
-/** Displayed states of a ready row, with conditions. */
+/** States that a ready row is shown with, and the condition of each. */
 export const readyAs = {
   waiting: 'l.blocked is null and o.attempts = 0',
   retrying: 'l.blocked is null and o.attempts > 0',
@@ -30,14 +32,14 @@ export const readyAs = {
   held: "l.blocked = 'held'",
 } as const
 
-/** For ready rows. */
+/** Expressions for ready rows. */
 export const ofReady = {
   state: "case when l.blocked is not null then l.blocked when o.attempts > 0 then 'retrying' else 'waiting' end",
   nextTryAt: `case when l.blocked is not null or d.state = 'paused' or (d.state = 'suspended' and d.retry_at is null) then null
     when d.retry_at > l.due_at then d.retry_at else l.due_at end`,
 } as const
 
-/** For all rows. */
+/** Expressions for all rows. */
 export const ofPush = {
   state: `case when o.state <> 'ready' then o.state else ${ofReady.state} end`,
   nextTryAt: `case when o.state = 'ready' then ${ofReady.nextTryAt} end`,

@@ -107,7 +107,7 @@ export const extraReads = relation({
   },
 })
 
-/** One row per discovery path, and one per submission for each of its extra reads. */
+/** One row for each discovery path, and one row for each extra read of each submission. */
 export const syncPathReads = internal({
   name: 'sync_path_reads',
   key: ['account', 'submission_id', 'name', 'path'],
@@ -152,7 +152,7 @@ export const syncAccounts = internal({
 
 export type AccountsTable = TableOf<typeof syncAccounts>
 
-/** Contains no secrets or credentials. */
+/** The table contains no secrets or credentials. */
 export const syncLastUses = internal({
   name: 'sync_last_uses',
   holds:

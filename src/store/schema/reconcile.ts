@@ -4,12 +4,13 @@ import type { TimeText } from '../../model/time.ts'
 import { bool, each, int, internal, json, orNull, relation, type TableOf, text, time } from './table.ts'
 
 /**
- * `requested`: waits for a process. `running`: in progress, or interrupted and about to resume. `budget`: ran out of time. `failed`: could
- * not continue. `stopped`: an operator stopped it, or another run prevented its start.
+ * `requested`: waits for a process. `running`: in progress, or interrupted and not yet resumed. `budget`: ran out of
+ * time.
+ * `failed`: couldn't continue. `stopped`: stopped by an operator, or not started because of another run.
  */
 export type RunState = 'requested' | 'running' | 'done' | 'budget' | 'failed' | 'stopped'
 
-/** Options of a run; omitted ones set no limit. JSON in `reconcile_runs.options`. */
+/** Options of a run, stored as JSON in `reconcile_runs.options`. A missing option doesn't restrict the run. */
 export type RunOptions = {
   /** Only these submissions. */
   readonly submissions?: readonly string[]
@@ -17,18 +18,18 @@ export type RunOptions = {
   readonly since?: TimeText
   /** Only submissions with activity in the last 90 days. */
   readonly active_only?: boolean
-  /** Corrects no data, records no visits. */
+  /** Only compares: corrects no data and doesn't count as a visit of the submissions. */
   readonly dry_run?: boolean
-  /** Only the feeds, not the state. */
+  /** Reads only the feeds, not the state. */
   readonly no_state?: boolean
-  /** Concurrent reads. Default: setting. */
+  /** Number of reads at the same time. Default: the setting. */
   readonly concurrency?: number
 }
 
 export const findingKinds = ['missing', 'different', 'absent', 'unreadable', 'undelivered', 'lost', 'moved'] as const
 export type FindingKind = (typeof findingKinds)[number]
 
-/** A column that differs, with both values. */
+/** A column whose values differ, and the value on each side. */
 export type FieldDifference = { readonly field: string; readonly mirror: Json; readonly service: Json }
 
 export const reconcileRuns = relation({

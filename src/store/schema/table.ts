@@ -3,36 +3,39 @@ import type { ColumnKind, DescribedColumn, Entity, RowOf } from '../../model/ent
 import type { Json } from '../../model/json.ts'
 import type { TimeText } from '../../model/time.ts'
 
-/** A column of a table or view outside the mirror. `T` is the value type. */
+/** A column of a table or view that isn't a table of service data. `T` is the type of its values. */
 export interface Column<T = unknown> extends Omit<DescribedColumn, 'kind'> {
   readonly kind: ColumnKind | 'bytes'
   readonly isNullable?: true
-  /** For the type only: never set. */
+  /** Never set. Carries the type `T`. */
   readonly value?: T
 }
 
-/** A table or view. Defines the kysely type, the conversion of SQLite values, the data dictionary, and the Postgres comments. */
+/**
+ * A table or view. The kysely type, the conversion of SQLite values, the data dictionary, and the Postgres comments all
+ * follow from this description.
+ */
 export interface Relation {
   readonly name: string
   readonly type: 'table' | 'view'
-  /** Marks an internal table, which a release may change without notice. */
+  /** Set for an internal table. A release may change internal tables without notice. */
   readonly isInternal?: true
-  /** Contents in sentences; one phrase for an internal table. */
+  /** What the table contains: sentences; for an internal table, one phrase. */
   readonly holds: string
-  /** Key columns in order. Empty for views, and for internal tables whose rows are not accessed by key. */
+  /** Key columns in order. Empty for views, and for internal tables whose rows are never accessed by key. */
   readonly key: readonly string[]
-  /** In table order; in any order for an internal table. */
+  /** Columns in the order of the table. For an internal table, in any order. */
   readonly columns: Readonly<Record<string, Column>>
-  /** Further paragraphs about columns. */
+  /** Further paragraphs of the dictionary about the columns. */
   readonly notes?: readonly string[]
 }
 
-/** A public table or view. */
+/** Declares a public table or view. */
 export function relation<const R extends Relation>(description: R): R {
   return description
 }
 
-/** Declares an internal table. */
+/** Declares an internal table. A release may change internal tables without notice. */
 export function internal<const R extends Pick<Relation, 'name' | 'holds' | 'columns'> & Partial<Pick<Relation, 'key'>>>(description: R) {
   return { key: [], ...description, type: 'table', isInternal: true } as const satisfies Relation
 }
@@ -41,14 +44,17 @@ export function relationOf({ table, holds, key, fields }: Entity): Relation {
   return { name: table, type: 'table', holds, key, columns: fields }
 }
 
-/** A spec for the store's row functions. @param columns default: all. */
+/**
+ * @returns the description of a table that the store's row functions need.
+ * @param columns columns to include; none for all columns.
+ */
 export function specOf<R extends Relation>({ name, key, columns: all }: R, ...columns: readonly (keyof R['columns'] & string)[]) {
   const taken = Object.entries(all).filter(([column]) => columns.length === 0 || columns.includes(column))
   const kinds = taken.map(([column, { kind }]): [string, ColumnKind] => [column, kind as ColumnKind])
   return { table: name, key, columns: Object.fromEntries(kinds) }
 }
 
-/** `specOf` without the columns `left`. */
+/** Like `specOf`, for all columns except `left`. */
 export function specWithout<R extends Relation>(relation: R, ...left: readonly (keyof R['columns'] & string)[]) {
   const { columns, ...spec } = specOf(relation)
   return { ...spec, columns: Object.fromEntries(Object.entries(columns).filter(([column]) => !left.includes(column))) }
@@ -57,7 +63,10 @@ export function specWithout<R extends Relation>(relation: R, ...left: readonly (
 type Spec = Pick<Entity, 'table' | 'key' | 'columns'>
 const specsWithoutRaw = new WeakMap<Entity, Spec>()
 
-/** Spec of an entity without `raw`. Returns the same object each time, because it is the key of SQLite's cached statements. */
+/**
+ * @returns the spec of an entity's table without `raw`. Always the same object for one entity, because SQLite caches
+ * prepared statements by this object.
+ */
 export function specWithoutRaw(entity: Entity): Spec {
   const { table, key, columns } = entity
   const spec = specsWithoutRaw.get(entity) ?? {
@@ -69,17 +78,18 @@ export function specWithoutRaw(entity: Entity): Spec {
   return spec
 }
 
-/** kysely type of a table or view. */
+/** The kysely type of a table or view. */
 export type TableOf<R extends Relation> = { -readonly [C in keyof R['columns']]: R['columns'][C] extends Column<infer T> ? T : never }
 
-/** Overrides of a column's defaults: set by the program, class `none`. */
+/** Properties of a column that replace the defaults (source `program`, class `none`). */
 type More = Partial<Pick<DescribedColumn, 'source' | 'class' | 'cents'>>
 
 function column<T>(kind: Column['kind'], meaning: string, more: More): Column<T> {
   return { kind, class: 'none', source: 'program', meaning, ...more }
 }
 
-/* A column of each kind. The meaning is one sentence without its full stop; internal tables may omit it. */
+/* Functions that describe a column, one for each kind. The meaning is one sentence without its period; internal tables
+   may leave it out. */
 
 export const text = <T extends string = string>(meaning = '', more: More = {}) => column<T>('text', meaning, more)
 export const int = (meaning = '', more: More = {}) => column<number>('int', meaning, more)
@@ -92,7 +102,7 @@ export const bytes = (meaning = '') => column<Buffer>('bytes', meaning, {})
 /** An integer that the database assigns. */
 export const serial = (meaning = '') => column<Generated<number>>('int', meaning, {})
 
-/** Identical columns without a description. */
+/** Declares several columns with the same description. */
 export function each<C extends Column, N extends string>(column: C, ...names: readonly N[]): { readonly [K in N]: C } {
   return Object.fromEntries(names.map((name) => [name, column])) as { readonly [K in N]: C }
 }
@@ -101,7 +111,7 @@ export function orNull<T>(of: Column<T>): Column<T | null> {
   return { ...of, isNullable: true } as Column<T | null>
 }
 
-/** Columns that a view copies unchanged from a mirror table. */
+/** Columns of a view that are copied unchanged from a table of service data. */
 export function copied<E extends Entity, C extends keyof E['columns'] & keyof RowOf<E> & string>(from: E, ...columns: readonly C[]) {
   const taken = columns.map((name) => {
     const field = from.fields[name]

@@ -2,12 +2,12 @@ import { parentPort, workerData } from 'node:worker_threads'
 import Database from 'better-sqlite3'
 import type { CheckpointAnswer, CheckpointMode } from './checkpoints.ts'
 
-/** Worker thread of checkpoints.ts. Each message contains a checkpoint mode. Uses its own connection. */
+/** Worker thread that checkpoints.ts starts. Has a connection of its own. Each message names a checkpoint mode. */
 
-/** During constant writes, a pass doesn't reach the log's end. Later passes are shorter. */
+/** If other connections keep writing, one pass doesn't reach the end of the log. Each later pass has less to copy. */
 const MAX_PASSES = 4
 const SHORT_REST_PAGES = 500
-/** Maximum wait in ms for readers of other processes. */
+/** Maximum wait in ms for readers in other processes. */
 const READER_WAIT_MS = 10
 
 const database = new Database(String(workerData), { fileMustExist: true, timeout: READER_WAIT_MS })

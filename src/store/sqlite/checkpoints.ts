@@ -4,23 +4,26 @@ import { messageOf } from '../../base/errors.ts'
 import type { Log } from '../../base/log.ts'
 import type { WriteGate } from '../engine/write-gate.ts'
 
-/** `passive` doesn't block. `restart` also restarts the log. `truncate` also empties its file. */
+/**
+ * `passive`: copies the log into the database without blocking. `restart`: also makes the next writer start at the
+ * beginning of the log. `truncate`: also empties the log file.
+ */
 export type CheckpointMode = 'passive' | 'restart' | 'truncate'
 
 export interface CheckpointAnswer {
   readonly pages: number
   readonly problem?: string
-  /** SQLite's error code. */
+  /** SQLite's error code, if SQLite reported the problem. */
   readonly code?: string
 }
 
 const INTERVAL_MS = 1_000
-/** Restarts the log at this length. The file keeps its size: overwriting is faster than growing. */
+/** At this many pages, the log is restarted. Its file keeps its size, because overwriting is faster than growing. */
 const RESTART_PAGES = 4_096
 const TRUNCATE_PAGES = 65_536
 const PAGE_BYTES = 4_096
 
-/** Keeps the write-ahead log short from a worker thread, so that checkpoints don't delay transactions. */
+/** Keeps the write-ahead log short. Works in a worker thread, so that checkpoints don't delay transactions. */
 export class SqliteCheckpoints {
   readonly #path: string
   readonly #gate: WriteGate
@@ -33,7 +36,10 @@ export class SqliteCheckpoints {
   #warnedOfReader = false
   #closed = false
 
-  /** @param gate held for the last part of a checkpoint that restarts the log. @param failed called with SQLite's errors. */
+  /**
+   * @param gate held while a checkpoint restarts the log.
+   * @param failed called with errors of SQLite.
+   */
   constructor(path: string, gate: WriteGate, log: Log, failed: (error: unknown) => void) {
     this.#path = path
     this.#gate = gate
@@ -41,19 +47,22 @@ export class SqliteCheckpoints {
     this.#failed = failed
   }
 
-  /** Schedules a checkpoint within a second. Call on commit. */
+  /** Schedules a checkpoint within 1 s. Call this after each commit. */
   written(): void {
     if (this.#timer || this.#closed) return
     this.#timer = setTimeout(() => {
       this.#timer = null
-      // On a slow disk, one may still be running; the next commit schedules another.
+      // On a slow disk, the previous checkpoint may still run. The next commit then schedules another.
       this.#running ??= this.#checkpoint().finally(() => {
         this.#running = null
       })
     }, INTERVAL_MS).unref()
   }
 
-  /** Empties the log file, which has old versions of pages. @returns false if another process reads it. */
+  /**
+   * Empties the log file, because it contains old versions of pages.
+   * @returns false if another process reads the log or the disk fails.
+   */
   async empty(): Promise<boolean> {
     while (this.#running !== null) await this.#running
     let isEmpty = false
@@ -84,7 +93,7 @@ export class SqliteCheckpoints {
   async #checkpoint(): Promise<void> {
     const { pages } = await this.#ask('passive')
     if (pages < RESTART_PAGES || this.#closed) return
-    // Writers wait at the gate, because SQLite's lock would block the event loop.
+    // Let writers wait at the write gate. If they waited for SQLite's lock, they would block the event loop.
     await this.#gate.enter(true)
     try {
       const restarted = await this.#ask(pages < TRUNCATE_PAGES ? 'restart' : 'truncate')
@@ -94,7 +103,9 @@ export class SqliteCheckpoints {
     }
   }
 
-  /** A log that can't be shortened has a long-running reader and will fill the disk. */
+  /**
+   * Warns if the log can't be shortened. Some process has been reading for too long, and the log would fill the disk.
+   */
   #warnOfReader(pages: number): void {
     const held = pages >= TRUNCATE_PAGES
     if (held && !this.#warnedOfReader) {
@@ -117,7 +128,7 @@ export class SqliteCheckpoints {
     return answer
   }
 
-  /** @returns null if no thread can start; a commit retries. */
+  /** @returns null if no thread can be started. The next commit tries again. */
   #startOrFail(): Worker | null {
     try {
       this.#worker ??= this.#start()

@@ -4,21 +4,21 @@ import { TransientError } from '../../base/errors.ts'
 import { bindable, type Decode, decoderOfColumn, type SqliteValue } from '../schema/codec.ts'
 import { isBusy } from './errors.ts'
 
-/** Maximum cached statements. Only lists of varying length add many. */
+/** Maximum number of cached statements. Mainly statements with lists of varying length add new ones. */
 const MAX_STATEMENTS = 500
-/** Attempts that may fail to open the log. */
+/** Maximum number of failed attempts to switch to the write-ahead log. */
 const LOG_ATTEMPTS = 10
-/** Time limit for locks, and longest pause, in ms. */
+/** Time limit for attempts while the database is locked, and longest pause between two attempts, in ms. */
 const LOG_WAIT_MS = 5_000
 const LOG_PAUSE_MS = 20
 
 interface Prepared {
   readonly statement: Statement<SqliteValue[], Record<string, SqliteValue>>
-  /** Decoders, if columns need them. */
+  /** Decoders of the columns that need one. */
   readonly decoders: readonly { readonly name: string; readonly decode: Decode }[]
 }
 
-/** A connection to a SQLite database. All methods are synchronous and throw SqliteError unchanged. */
+/** A connection to a SQLite database. All methods are synchronous. Errors of SQLite are thrown unchanged. */
 export class SqliteConnection {
   readonly database: Database.Database
   readonly #statements = new Map<string, Prepared>()
@@ -58,7 +58,7 @@ export class SqliteConnection {
     return { rows }
   }
 
-  /** Sets whether commits wait for the disk. Don't call within a transaction. */
+  /** Sets whether commits wait for the disk. Don't call this during a transaction. */
   flushCommits(flushes: boolean): void {
     if (this.#flushes === flushes) return
     this.database.pragma(`synchronous = ${flushes ? 'full' : 'normal'}`)
@@ -71,8 +71,10 @@ export class SqliteConnection {
   }
 
   /**
-   * Runs a step of the open transaction. After a disk error ends the transaction, SQLite would commit each later statement separately.
-   * @throws the error that ended the transaction.
+   * Runs a step of the open transaction. If a disk error ended the transaction, later steps fail. Otherwise SQLite
+   * would
+   * commit each of their statements separately.
+   * @throws the error of `run`, or the error that ended the transaction.
    */
   step<T>(run: () => T): T {
     if (!this.database.inTransaction) throw this.#endedBy ?? new Error('the transaction was ended before it was committed')
@@ -88,14 +90,15 @@ export class SqliteConnection {
     this.step(() => this.prepare('commit').statement.run())
   }
 
-  /** Rolls back the transaction, unless an error already ended it. */
+  /** Rolls back the transaction. Does nothing if an error already ended it. */
   rollback(): void {
     if (this.database.inTransaction) this.database.exec('rollback')
   }
 
   /**
-   * Copies the log into the database, syncs it, and restarts the log. After a failed sync, later commits would follow a gap, and a power
-   * failure would lose them.
+   * Copies the log into the database, syncs it, and restarts the log. Call this after a sync failed. Otherwise the log
+   * on
+   * disk might have a gap, and a power failure would lose the commits after it.
    * @throws SqliteError if the disk still fails; TransientError if another process is reading the log.
    */
   restartLog(): void {
@@ -107,8 +110,9 @@ export class SqliteConnection {
   }
 
   /**
-   * Creates and opens a write-ahead log. While open, other processes can't remove it. If the file system supports no log, `doctor` reports
-   * it.
+   * Switches to a write-ahead log and opens it. While the log is open, other processes can't remove it. If the file
+   * system
+   * can't have such a log, continues without one; `doctor` reports this.
    * @throws SqliteError if the database is damaged or locked.
    */
   enterLog(): void {
@@ -120,26 +124,31 @@ export class SqliteConnection {
         if (this.database.pragma('journal_mode', { simple: true }) === 'wal') return
         attempts++
       } catch (error) {
-        // If two processes create the log together, they may deadlock: SQLite then fails.
+        // If two processes create the log at the same time, SQLite may report a deadlock as busy. Try again.
         if (!isBusy(error) || performance.now() > deadline) throw error
         Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, Math.random() * LOG_PAUSE_MS)
       }
     }
   }
 
-  /** Copies the log into the database, unless another connection is open. Read-only users can open the remaining file. */
+  /**
+   * Copies the log into the database and removes it, so that read-only users can open the database file. Does nothing
+   * if
+   * another connection is open.
+   */
   leaveLog(): void {
     try {
-      // Only a connection that has opened the log can remove it.
+      // Only a connection that opened the log can remove it.
       this.#openLog()
       this.flushCommits(true)
       this.database.pragma('journal_mode = delete')
     } catch {
-      // Another process has the database open, or the disk fails. The next process that opens the database reads the log.
+      // Ignore the error: another process has the database open, or the disk fails. The next process to open it reads
+      // the log.
     }
   }
 
-  /** Opens the log by reading. The next use reports errors. */
+  /** Opens the log by a read. Ignores errors, because the next statement reports them. */
   #openLog(): void {
     try {
       this.database.pragma('schema_version')

@@ -5,24 +5,28 @@ const TRANSIENT: readonly (readonly [code: string, sentence: string])[] = [
   ['SQLITE_BUSY', 'is locked by another process'],
   ['SQLITE_LOCKED', 'is locked by another connection'],
   ['SQLITE_FULL', 'cannot grow: the disk is full'],
-  // I/O error of a full disk if no other process has the database open.
+  // Reported for a full disk if no other process has the database open.
   ['SQLITE_IOERR_SHMSIZE', 'cannot be opened: the disk is full, without space for the -shm file'],
   ['SQLITE_IOERR', 'cannot be read or written: the disk answers with an error'],
   ['SQLITE_READONLY', 'cannot be written: it is read-only'],
   ['SQLITE_CANTOPEN', 'cannot be opened'],
 ]
 
-/** Whether another connection has the lock. */
+/** @returns whether another connection holds the lock. */
 export function isBusy(error: unknown): boolean {
   return error instanceof Database.SqliteError && error.code.startsWith('SQLITE_BUSY')
 }
 
-/** Whether the disk failed to sync earlier writes. */
+/** @returns whether the disk failed to sync earlier writes. */
 export function isFailedSync(error: unknown): boolean {
   return error instanceof Database.SqliteError && error.code.endsWith('FSYNC')
 }
 
-/** @returns TransientError for a lock or disk error; FatalError for a damaged or foreign file; other errors unchanged. */
+/**
+ * Translates an error of SQLite.
+ * @returns TransientError for a lock or a disk error; FatalError if the file is damaged or isn't a database; other
+ * errors unchanged.
+ */
 export function sqliteError(error: unknown, path: string): unknown {
   if (!(error instanceof Database.SqliteError)) return error
   if (error.code.startsWith('SQLITE_CORRUPT') || error.code === 'SQLITE_NOTADB') {

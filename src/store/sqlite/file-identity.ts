@@ -1,27 +1,29 @@
 import { statSync } from 'node:fs'
 import { TransientError } from '../../base/errors.ts'
 
-/** Device and inode, unique while the file is open; '' when it does not exist; null when unknown. */
+/** Device and inode of a file, unique while the file is open. '' if the file doesn't exist; null if unknown. */
 type Identity = string | null
 
-/** How to recover a deleted file that a process has open. */
+/** Advice: how to recover a deleted file that a process still has open. */
 export const RECOVER_FILE =
   'move it back, or copy it out before that process ends (docker/runbook.md, "Deliveries cannot be stored"); a restart would begin without it'
 
 /**
- * Detects that the open database file or its log was deleted or replaced. SQLite would continue to write to the old file without errors.
+ * Detects that the database file or its log was deleted or replaced while open. SQLite would continue to write to the
+ * old
+ * file without an error.
  */
 export class FileIdentity {
   readonly #path: string
   readonly #opened: readonly { readonly file: string; readonly identity: Identity }[]
 
-  /** @param path of a database with an open log. */
+  /** @param path path of a database whose log is open. */
   constructor(path: string) {
     this.#path = path
     this.#opened = [path, `${path}-wal`].map((file) => ({ file, identity: identityOf(file) }))
   }
 
-  /** @throws TransientError if a path now has a different file or none. */
+  /** @throws TransientError if one of the paths now has another file or none. */
   check(): void {
     for (const { file, identity } of this.#opened) {
       const found = identityOf(file)
@@ -35,13 +37,13 @@ export class FileIdentity {
   }
 }
 
-/** Uses only `stat`: closing a second handle of the file drops SQLite's locks. */
+/** Uses `stat` only. Opening and closing the file again would drop SQLite's locks. */
 function identityOf(file: string): Identity {
   try {
     const found = statSync(file, { throwIfNoEntry: false })
     return found ? `${found.dev}:${found.ino}` : ''
   } catch {
-    // Without access to the path, the process can still write to the file.
+    // The path isn't accessible now. The process can still write to the open file.
     return null
   }
 }

@@ -7,7 +7,7 @@ import type { SqliteConnection } from './connection.ts'
 
 type Prepared = Statement<SqliteValue[], Record<string, SqliteValue>>
 
-/** A statement with its columns in order. */
+/** A prepared statement, and the columns of its parameters in order. */
 interface Bound {
   readonly statement: Prepared
   readonly columns: readonly string[]
@@ -18,7 +18,9 @@ interface Select extends Bound {
   readonly decoders: readonly (readonly [column: string, decode: Decode])[]
 }
 
-/** Row functions on SQLite. For speed, one prepared statement per table and function, run once per row. */
+/**
+ * Row functions on SQLite. For speed, each table and function has one prepared statement, which runs once for each row.
+ */
 export class SqliteRows {
   readonly #connection: SqliteConnection
   readonly #made = new WeakMap<TableSpec, Map<string, Bound | Select>>()
@@ -37,7 +39,10 @@ export class SqliteRows {
     return found
   }
 
-  /** @param limit in no order. Usually omitted, because it makes a short statement several times slower. */
+  /**
+   * @param limit maximum number of rows, which are then unordered. Omit it if possible: a limit makes short statements
+   * several times slower.
+   */
   selectWhere(spec: TableSpec, where: Row, limit?: number): Row[] {
     const columns = Object.keys(where)
     const nulls = columns.filter((column) => where[column] === null)

@@ -16,7 +16,7 @@ import { FileIdentity } from './file-identity.ts'
 import { SqliteRows } from './rows.ts'
 import { WorkerConnection, WorkerTx } from './worker-thread.ts'
 
-/** Maximum lock wait inside SQLite in ms, because the wait blocks the event loop. Further retries are asynchronous. */
+/** Maximum time in ms that SQLite itself waits for a lock. This wait blocks the event loop; further retries don't. */
 const BUSY_TIMEOUT_MS = 20
 const LOCK_WAIT_MS = 5_000
 const PATIENT_LOCK_WAIT_MS = 15_000
@@ -36,11 +36,11 @@ export class SqliteDb extends Parts implements Db {
   readonly #checkpoints: SqliteCheckpoints
   readonly #worker: WorkerConnection
   readonly #files: FileIdentity
-  /** Whether a sync of the log failed, so the log may be incomplete on disk. */
+  /** Whether a sync of the log failed. If so, the log on disk may be incomplete. */
   #isLogDoubtful = false
   #closed = false
 
-  /** @throws FatalError if the file is damaged; TransientError if opening fails temporarily. */
+  /** @throws FatalError if the file is damaged; TransientError if the file can't be opened now. */
   constructor(path: string, options: OpenOptions) {
     super(newParts('sqlite', options))
     this.#path = path
@@ -116,7 +116,11 @@ export class SqliteDb extends Parts implements Db {
     if (isFailedSync(error)) this.#isLogDoubtful = true
   }
 
-  /** Begins a transaction. Waits in real time even under a test clock, as other processes' locks do. */
+  /**
+   * Begins a transaction. Waits for locks in real time, even with a test clock, because other processes hold them in
+   * real
+   * time.
+   */
   async #begin(deadline: number): Promise<void> {
     for (let attempt = 0; ; attempt++) {
       try {
@@ -160,7 +164,7 @@ export class SqliteDb extends Parts implements Db {
 }
 
 function openWriter(path: string): SqliteConnection {
-  // At start, blocking is harmless.
+  // Before the program serves requests, blocking the event loop is harmless.
   const connection = new SqliteConnection(path, { timeout: LOCK_WAIT_MS })
   try {
     const { database } = connection
@@ -168,9 +172,9 @@ function openWriter(path: string): SqliteConnection {
     connection.flushCommits(true)
     database.pragma('foreign_keys = off')
     database.pragma('wal_autocheckpoint = 0')
-    // A container's root file system may be read-only.
+    // SQLite must not write temporary files, because a container's root file system may be read-only.
     database.pragma('temp_store = memory')
-    // Overwrites deleted data, so that files don't keep data that a purge or `PROTECT` removed.
+    // Overwrite deleted data. Otherwise the file would keep data that a purge or `PROTECT` removed.
     database.pragma('secure_delete = on')
     database.pragma(`busy_timeout = ${BUSY_TIMEOUT_MS}`)
     return connection
@@ -180,7 +184,10 @@ function openWriter(path: string): SqliteConnection {
   }
 }
 
-/** Opens an empty database in a nameless file that ends with the connection. All statements are in one transaction without a commit. */
+/**
+ * Opens an empty database in a temporary file, which is deleted when the connection closes. All statements run in one
+ * transaction that is never committed.
+ */
 export function openTemporary(parts: DbParts): { readonly tx: Tx; close(): void } {
   const connection = new SqliteConnection('', {})
   connection.begin()
@@ -213,7 +220,7 @@ class SqliteQuery extends Statements implements Query {
     return this.use((rows) => submissionIds.flatMap((id) => rows.selectWhere(table, { account, submission_id: id }, limitEach)))
   }
 
-  /** Rejects later statements, which would run in another transaction. */
+  /** Makes later statements fail, because they would run in another transaction. */
   end(): void {
     this.#ended = true
   }

@@ -9,9 +9,12 @@ import { Statements } from '../engine/parts.ts'
 import type { Tables } from '../schema/tables.ts'
 import { sqliteError } from './errors.ts'
 
-/** A worker thread request, answered in order. */
+/** A request to the worker thread. Requests are answered in order. */
 export type WorkerRequest = WorkerStep & {
-  /** Rejected if no transaction is open, because an error or a restart of the thread ended it. */
+  /**
+   * Whether the request belongs to a transaction. It then fails if an error or a restart of the thread ended the
+   * transaction.
+   */
   readonly inTransaction?: boolean
 }
 
@@ -24,12 +27,12 @@ type WorkerStep =
   | { readonly do: 'updateMany'; readonly table: TableSpec; readonly columns: readonly string[]; readonly rows: readonly Row[] }
   | { readonly do: 'close' }
 
-/** `code`: SQLite's error code. */
+/** `code`: SQLite's error code; null for other errors. */
 export type WorkerAnswer = { readonly value: unknown } | { readonly problem: string; readonly code: string | null }
 
 /**
- * A connection to a SQLite database in a worker thread. For long work that must not block the event loop, such as retention. Its writers
- * enter the write gate, so there is still one writer at a time.
+ * A connection to a SQLite database in a worker thread. For long work that must not block the event loop, such as
+ * retention. A caller that writes must hold the write gate, because SQLite allows one writer at a time.
  */
 export class WorkerConnection {
   readonly path: string
@@ -40,7 +43,10 @@ export class WorkerConnection {
     this.path = path
   }
 
-  /** @throws SqliteError of the connection; TransientError if the thread ended. */
+  /**
+   * Sends a request to the thread and waits for its answer.
+   * @throws SqliteError if the request fails in SQLite; TransientError if the thread ended.
+   */
   async ask<T>(request: WorkerRequest): Promise<T> {
     this.#worker ??= this.#start()
     const answer = Promise.withResolvers<unknown>()
@@ -136,7 +142,7 @@ export class WorkerTx extends WorkerQuery implements Tx {
 
   notifyOthers(): void {}
 
-  /** Rejects later statements, which would run in another transaction. */
+  /** Makes later statements fail, because they would run in another transaction. */
   end(): void {
     this.#ended = true
   }
@@ -147,7 +153,7 @@ export class WorkerTx extends WorkerQuery implements Tx {
   }
 }
 
-/** Structured cloning turns a Buffer into a Uint8Array. */
+/** Converts bytes back to a Buffer. Messages between threads turn a Buffer into a Uint8Array. */
 function withBuffers(row: Record<string, unknown>): Record<string, unknown> {
   for (const [name, value] of Object.entries(row)) {
     if (value instanceof Uint8Array) row[name] = Buffer.from(value.buffer, value.byteOffset, value.byteLength)

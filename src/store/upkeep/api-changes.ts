@@ -6,10 +6,13 @@ import { greatest, timeValue } from '../engine/sql.ts'
 import type { ApiChangesTable } from '../schema/reads.ts'
 import type { Columns } from '../schema/tables.ts'
 
-/** Row limit per account, because a service may send endless field names. */
+/**
+ * Maximum number of rows of one account. Without a limit, a service that sends ever new field names would fill the
+ * table.
+ */
 export const MOST_DRIFT = 1_000
 
-/** API changes seen in an account since the last write. */
+/** An API change that was seen in an account since the last write, and how often. */
 export interface ApiChangeSeen extends Surprise {
   readonly account: string
   readonly resource: string
@@ -18,7 +21,9 @@ export interface ApiChangeSeen extends Surprise {
   readonly answers: number
 }
 
-/** Adds API changes, new ones up to the account's row limit. A power failure may lose the last changes. */
+/**
+ * Adds API changes. New ones are added up to the row limit of their account. A power failure may undo the last write.
+ */
 export async function writeApiChanges(db: Db, seen: readonly ApiChangeSeen[]): Promise<void> {
   await db.write(
     'api-changes',
@@ -42,7 +47,7 @@ async function withinRoom(tx: Tx, account: string, seen: readonly ApiChangeSeen[
   const known = new Set(stored.map(keyOf))
   const fresh = seen.filter((one) => !known.has(keyOf(one))).slice(0, Math.max(0, MOST_DRIFT - stored.length))
   const rows = [...seen.filter((one) => known.has(keyOf(one))), ...fresh]
-  // In key order, so that two processes don't deadlock.
+  // Write in key order; otherwise two processes could deadlock.
   return rows.sort((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1))
 }
 
@@ -74,13 +79,13 @@ async function add(tx: Tx, rows: readonly ApiChangeSeen[]): Promise<void> {
     .execute()
 }
 
-/** All API changes, by account, newest first. */
+/** Lists all API changes, by account, newest first. */
 export async function readApiChanges(q: Query): Promise<ApiChangesTable[]> {
   return await q.all(sql<ApiChangesTable>`
     select * from sync_api_changes order by account, first_seen_at desc, resource, path, kind, type`)
 }
 
-/** Number of API changes by account and kind. */
+/** Counts the API changes by account and kind. */
 export async function apiChangeCounts(q: Query): Promise<{ readonly account: string; readonly kind: string; readonly count: number }[]> {
   return await q.sql
     .selectFrom('sync_api_changes')

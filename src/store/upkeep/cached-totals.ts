@@ -11,12 +11,12 @@ import { renewUpkeep, type UpkeepLease } from './upkeep.ts'
 
 export interface AccountTotals {
   readonly submissions: number
-  /** Not shown by the service. */
+  /** Number of submissions that the service no longer shows. */
   readonly unreachable: number
-  /** Submissions with a main read that was never completed. Capped. */
+  /** Number of submissions whose feeds or requirements were never read completely, up to a cap. */
   readonly never_read: number
   readonly reads: { readonly overdue: number; readonly oldest_due_at: TimeText | null; readonly failing: number }
-  /** Requests per second the schedule needs. */
+  /** Requests per second that the polling schedule needs. */
   readonly demand_rps: number
   readonly coverage: {
     readonly submissions: readonly ReadCoverage[]
@@ -39,7 +39,7 @@ export interface CachedTotals {
   readonly sums: Totals
 }
 
-/** Totals of an account that was added after the last count. */
+/** Totals for an account that was added after the last count. */
 export const noTotals: AccountTotals = {
   submissions: 0,
   unreachable: 0,
@@ -55,22 +55,28 @@ export const noTotals: AccountTotals = {
   completeness: null,
 }
 
-/** Number of changes below which a full count takes about 10 ms. */
+/** A mirror with at most this many changes can be counted completely in about 10 ms. */
 const LITTLE = 20_000
 
-/** Whether the mirror is small enough to count all rows in a request. @param most highest `seq` that counts as small. */
+/**
+ * @returns whether the mirror is small enough to count all rows during a request.
+ * @param most highest last `seq` of a small mirror.
+ */
 export async function isSmallMirror(q: Query, most = LITTLE): Promise<boolean> {
   return (await logEnds(q)).last_seq <= most
 }
 
-/** The totals counted last; null for none. */
+/** @returns the totals of the last count; null if there is none. */
 export async function cachedTotals(q: Query): Promise<CachedTotals | null> {
   const row = await q.sql.selectFrom('sync_sums').select(['counted_at', 'sums']).where('id', '=', 1).executeTakeFirst()
   const sums: unknown = row && parsedJson(row.sums)
   return row && isObject(sums) ? { countedAt: row.counted_at, sums: sums as Totals } : null
 }
 
-/** Replaces the cached totals. @throws LeaseLostError if another process took over. */
+/**
+ * Replaces the cached totals.
+ * @throws LeaseLostError if another process has the task.
+ */
 export async function cacheTotals(db: Db, lease: UpkeepLease, sums: Totals): Promise<void> {
   await db.write(
     'sums',

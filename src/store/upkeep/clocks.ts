@@ -4,8 +4,9 @@ import { databaseNowMs } from '../engine/sql.ts'
 import { lastUpkeep } from './upkeep.ts'
 
 /**
- * The time of each table's newest row (highest row number), and the database's clock in epoch ms (null on SQLite). A wrong time counts only
- * until the next row is stored.
+ * Reads times to check clocks against: the time of the newest delivery, of the newest change, and of the last retention
+ * run. The newest row is the one with the highest number, so a wrong time counts only until the next row is stored.
+ * `nowMs`: the database's clock in epoch ms; null on SQLite.
  */
 export async function readClocks(q: Query) {
   const received = await q.sql.selectFrom('sync_inbox').select('received_at as at').orderBy('inbox_id', 'desc').limit(1).executeTakeFirst()

@@ -6,14 +6,17 @@ import { appendAndRemove } from '../inbox/append.ts'
 
 export interface DatabaseHealth {
   readonly server: string
-  /** Settings that protect acknowledged deliveries in a power cut. */
+  /** Settings that protect acknowledged deliveries from a power failure. */
   readonly durability: readonly { readonly name: string; readonly value: string; readonly ok: boolean }[]
   readonly sizeBytes: number
 }
 
 const SYNCHRONOUS = ['off', 'normal', 'full', 'extra']
 
-/** Reads the settings on the writing connection and makes a durable test write. @throws TransientError if writing fails. */
+/**
+ * Reads the settings of the writing connection and makes a durable test write.
+ * @throws TransientError if the write fails.
+ */
 export function readDatabaseHealth(db: Db): Promise<DatabaseHealth> {
   return db.write('doctor', async (tx) => {
     const health = tx.kind === 'sqlite' ? await sqliteHealth(tx) : await postgresHealth(tx)
@@ -43,7 +46,7 @@ async function postgresHealth(tx: Tx): Promise<DatabaseHealth> {
   const durability: { name: string; value: string; ok: boolean }[] = []
   for (const name of ['synchronous_commit', 'fsync', 'full_page_writes']) {
     const value = await one(tx, `select current_setting('${name}') as value`, 'value')
-    // `remote_apply` also waits for standby servers.
+    // `remote_apply` is stricter than `on`.
     durability.push({ name, value, ok: value === 'on' || value === 'remote_apply' })
   }
   return {
@@ -58,16 +61,19 @@ async function one(tx: Tx, text: string, column: string): Promise<string> {
   return String(row?.[column] ?? '')
 }
 
-/** Time limit for each: connecting, a notification. */
+/** Time limit in ms for connecting, and for receiving a notification. */
 const HEAR_MS = 5_000
 const LONG_MS = 3_600_000
 
-/** Tests on Postgres whether this process receives notifications. `deaf`: it listens but receives none, as behind some poolers. */
+/**
+ * Tests on Postgres whether this process receives notifications. `deaf`: it listens but receives none, as behind some
+ * poolers.
+ */
 export async function probeListening(db: Db): Promise<'hears' | 'deaf' | 'cannot connect'> {
   const stop = new AbortController()
   const listening = db.listen(stop.signal)
   try {
-    // A new connection notifies every topic.
+    // A new connection notifies every topic. If none arrives, the connection failed.
     if (!(await heard(db))) return 'cannot connect'
     await db.write('doctor', async (tx) => tx.notifyOthers('outbox'))
     return (await heard(db)) ? 'hears' : 'deaf'

@@ -13,9 +13,11 @@ export interface ReleasedClaims {
 }
 
 /**
- * Releases leftover claims when a service starts or after a database failure; no work is in flight then. On SQLite, only one process
- * serves, so all claims are leftovers unless a command is reading. On Postgres, releases this process's claims.
- * @param of columns of the rows, such as the account.
+ * Releases claims that nobody works on. Call this when a service starts or after a database failure, while it has no
+ * work
+ * in flight. On SQLite, only one process serves, so this releases all claims, unless a command is reading. On Postgres,
+ * this releases the claims of this process.
+ * @param of columns that the rows must match, such as the account.
  */
 export async function releaseLeft<C extends Claimed>(db: Db, claimed: Leased<C>, of: Readonly<Record<string, string>> = {}): Promise<void> {
   if (db.kind === 'postgres') await db.write('read-release', (tx) => claimed.releaseOf(tx, db.processId, of))
@@ -25,8 +27,10 @@ export async function releaseLeft<C extends Claimed>(db: Db, claimed: Leased<C>,
 const READS = [claimedReads, claimedPaths, claimedFetches]
 
 /**
- * Removes processes that were not seen for a while. Releases their claims on deliveries and reads, which they can then no longer settle.
- * Push streams and alert messages keep their leases, because a request may still be in flight.
+ * Removes processes that are dead, and releases their claims on deliveries and reads. A removed process that still
+ * lives
+ * can't settle them any more. Push streams and alert messages keep their leases, because a request may still be in
+ * flight.
  */
 export async function releaseClaimsOfDeadProcesses(tx: Tx): Promise<ReleasedClaims[]> {
   const left: ReleasedClaims[] = []

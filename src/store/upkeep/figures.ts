@@ -5,7 +5,7 @@ import type { Db, Query } from '../engine/db.ts'
 import { dbTime, timeValue } from '../engine/sql.ts'
 import type { Columns } from '../schema/tables.ts'
 
-/** Numbers of one step, by series and label. */
+/** The counts of one minute or hour, by series and label. */
 export type Figures = Readonly<Record<string, Readonly<Record<string, number>>>>
 
 export interface FigureStep {
@@ -17,12 +17,13 @@ export interface FigureStep {
 export const figureSteps = { minute: 60, hour: 3_600 } as const
 
 const DAY_MS = 86_400_000
-/** Retention in ms. Minute steps cover a day, hours 30 days. */
+/** How long counts are kept, in ms. Screens show one day of minutes and 30 days of hours. */
 const KEPT_MS: Readonly<Record<number, number>> = { [figureSteps.minute]: 2 * DAY_MS, [figureSteps.hour]: 31 * DAY_MS }
 
 /**
- * Writes the counts of this process and removes old steps. Writes each step completely, so a commit of unknown outcome can be repeated.
- * @param lastSuccesses when destinations last accepted a change, if this process knows.
+ * Writes the counts of this process and removes old ones. Each write replaces the whole minute or hour, so it can be
+ * repeated after a commit with an unknown outcome.
+ * @param lastSuccesses when destinations last accepted a change, as far as this process knows.
  */
 export async function writeFigures(
   db: Db,
@@ -49,7 +50,7 @@ export async function writeFigures(
         const old = tx.sql.deleteFrom('sync_figures').where('step_seconds', '=', Number(step))
         await old.where('at', '<', dbTime(tx, -keptMs)).execute()
       }
-      // Last, because fan-out waits for this lock.
+      // Update destinations last, because fan-out waits while this transaction locks their rows.
       for (const [destination, at] of lastSuccesses) {
         const last = timeValue(tx, at)
         await tx.run(sql`
@@ -61,7 +62,9 @@ export async function writeFigures(
   )
 }
 
-/** Counts of all processes since `from`, oldest first. One row per process and step. */
+/**
+ * Reads the counts of all processes since `from`, oldest first. There is one row for each process and minute or hour.
+ */
 export async function readFigures(
   q: Query,
   stepSeconds: number,
@@ -72,7 +75,7 @@ export async function readFigures(
   return rows.map(({ at, figures }) => ({ at, figures: parsed(figures) }))
 }
 
-/** A damaged row has no counts. */
+/** @returns the counts of a row; none if its text is damaged. */
 function parsed(text: string): Figures {
   const value = parsedJson(text)
   return isObject(value) ? (value as Figures) : {}

@@ -6,10 +6,10 @@ import { COUNT_CAP, countCapped } from '../engine/sql.ts'
 import { oldestRead } from '../reads/account-reads.ts'
 import { rank } from '../reads/reads.ts'
 
-/** Cap for counts that each scrape makes several times. */
+/** Cap of counts that are made several times for each scrape of the metrics. */
 export const SMALL_COUNT_CAP = 10_000
 
-/** A count capped at `COUNT_CAP`, with the oldest time. */
+/** A number of rows, counted up to `COUNT_CAP`, and the time of the oldest. */
 export interface Pile {
   readonly count: number
   readonly oldest_at: TimeText | null
@@ -17,11 +17,11 @@ export interface Pile {
 
 export interface InboxGauge extends Pile {
   readonly state: 'ready' | 'aside' | 'dead'
-  /** null for `ready`: all accounts share it. */
+  /** null for `ready`, because ready deliveries are counted for all accounts together. */
   readonly account: string | null
 }
 
-/** Backlog of the inbox. Every query uses an index. */
+/** Counts the deliveries in the inbox that aren't done. Every query uses an index. */
 export async function inboxGauges(q: Query, accounts: readonly string[]): Promise<InboxGauge[]> {
   const gauges: InboxGauge[] = [await readyGauge(q)]
   for (const account of accounts) {
@@ -36,7 +36,10 @@ export async function inboxGauges(q: Query, accounts: readonly string[]): Promis
   return gauges
 }
 
-/** Finds the oldest by `received_at`: claims and retries move `available_at`. The index has all columns of the inner query. */
+/**
+ * Takes the oldest delivery by its number, because claims and retries change `available_at`. The inner query reads only
+ * an index.
+ */
 async function readyGauge(q: Query): Promise<InboxGauge> {
   const row = await q.one(sql<{ n: number; received_at: TimeText | null }>`
     select waiting.n, i.received_at from (
@@ -49,9 +52,13 @@ async function readyGauge(q: Query): Promise<InboxGauge> {
 export const rankNames = ['live', 'routine', 'failing'] as const satisfies readonly (keyof typeof rank)[]
 export type RankName = (typeof rankNames)[number]
 
-/** When the longest-due read of each rank was due; null for none. For a claimed read, `due_since`: its `due_at` is the end of the lease. */
+/**
+ * @returns since when the most overdue read of each rank has been due; null if there is none. A claimed read counts
+ * with
+ * `due_since`, because its `due_at` is the end of its lease.
+ */
 export async function oldestDue(q: Query, account: string): Promise<Record<RankName, TimeText | null>> {
-  // One statement: this runs every few seconds.
+  // One statement, because this runs every few seconds.
   const due = rankNames.map((name) => {
     const first = (column: 'due_at' | 'due_since') => sql`select * from (
       select ${sql.ref(column)} as at from sync_reads where account = ${account} and rank = ${sql.lit(rank[name])} and ${sql.ref(column)} is not null
@@ -62,7 +69,9 @@ export async function oldestDue(q: Query, account: string): Promise<Record<RankN
   return row ?? { live: null, routine: null, failing: null }
 }
 
-/** For each kind of read: the least recent last read, and the submissions or ids never fully read, capped at `SMALL_COUNT_CAP`. */
+/**
+ * For each kind of read: the time of the least recent read, and how many were never completed, up to `SMALL_COUNT_CAP`.
+ */
 export async function freshnessGauges(q: Query, account: string) {
   const gauges: { readonly read: ReadKind; readonly oldestAt: TimeText | null; readonly never: number }[] = []
   for (const read of [...readKinds, ...idReads]) {
@@ -73,7 +82,10 @@ export async function freshnessGauges(q: Query, account: string) {
   return gauges
 }
 
-/** Paths of an account whose probes fail, capped at `SMALL_COUNT_CAP`. @param templates configured paths. */
+/**
+ * Counts the failing discovery paths of an account, up to `SMALL_COUNT_CAP`.
+ * @param templates configured paths.
+ */
 export async function failingProbes(q: Query, account: string, templates: readonly string[]): Promise<number> {
   if (templates.length === 0) return 0
   const failing = sql`sync_path_reads where account = ${account} and failures > 0 and name in (${sql.join(templates)})`

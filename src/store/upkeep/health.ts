@@ -22,15 +22,15 @@ import type { Totals } from './cached-totals.ts'
 import { inboxGauges, oldestDue, type Pile } from './gauges.ts'
 import { listProcesses } from './processes.ts'
 
-/** Above this count, a request uses the cached number. */
+/** Number at which counting stops. If there are more, the cached number is used. */
 const MOST_COUNTED = 1_000
 
 type AccountColumn = 'account' | 'state' | 'reason' | 'since' | 'brokerage' | 'identity_error' | 'identity_failing_since'
 
 export interface AccountReads {
-  /** When the oldest read requested by a delivery or an operator was due. */
+  /** Since when the oldest read that a delivery or an operator requested has been due. */
   readonly oldest_read_request_at: TimeText | null
-  /** When the oldest scheduled read was due. */
+  /** Since when the oldest scheduled read has been due. */
   readonly oldest_read_due_at: TimeText | null
   readonly failing: FailingReads
   readonly newest_read_at: TimeText | null
@@ -38,17 +38,17 @@ export interface AccountReads {
 }
 
 export interface AccountHealth extends AccountReads, Pick<AccountsTable, AccountColumn> {
-  /** null if not counted yet. */
+  /** Number of submissions; null if not counted yet. */
   readonly submissions: number | null
-  /** Not shown by the service. Excluded from the counts below. */
+  /** Number of submissions that the service no longer shows. The counts below leave them out. */
   readonly unreachable: number | null
-  /** Submissions with a main read that was never completed, capped at `COUNT_CAP`. */
+  /** Number of submissions whose feeds or requirements were never read completely, up to `COUNT_CAP`. */
   readonly never_read: number
   readonly dead: Pile
   readonly loss: WebhookLoss
-  /** Current pause requested by the service. */
+  /** The pause that the service requested; null if there is none now. */
   readonly pause: StoredPause | null
-  /** Ended runs, newest first, back to the newest complete run. */
+  /** Ended runs, newest first, up to and including the newest run of the whole account. */
   readonly runs: readonly EndedRun[]
 }
 
@@ -59,29 +59,30 @@ export interface DestinationHealth extends Pick<DestinationRow, DestinationColum
   readonly unknown: Pile
   readonly held: Pile
   readonly unmapped: Pile
-  /** Changes missing at the destination, by its answers. */
+  /** Changes that the destination lacks, by its answers. */
   readonly lacking: Pile
-  /** When the oldest sendable change was made or queued. */
+  /** When the oldest change that isn't blocked was made or queued; null if all are sent. */
   readonly oldest_unsent_at: TimeText | null
 }
 
-/** The stored data on which the health verdict is based. */
+/** The stored data that the verdict on health is computed from. */
 export interface Health {
   readonly accounts: readonly AccountHealth[]
   readonly destinations: readonly DestinationHealth[]
-  /** Deliveries of all accounts waiting to be applied. */
+  /** Deliveries of all accounts that wait to be applied. */
   readonly inbox: Pile
   readonly alarms: readonly AlarmRow[]
-  /** When all alarms were last evaluated; null for never. */
+  /** When all alarms were last evaluated; null if they never were. */
   readonly alarmsAt: TimeText | null
   readonly isServed: boolean
-  /** Parts that could not be read. */
+  /** Parts of this data that couldn't be read. */
   readonly unread: readonly UnreadPart[]
 }
 
 /**
- * Every query has an index and a limit, except the counts of submissions.
- * @param kept cached totals, null for none; if omitted, counts now.
+ * Reads the data about health. Every query has an index and a limit, except the counts of submissions.
+ * @param kept cached totals; null if there are none. If omitted, counts now.
+ * @param parts collects the parts that can't be read.
  * @throws TransientError if nothing can be read.
  */
 export async function readHealth(q: Query, kept?: Totals | null, parts = new PartReader(q.clock)): Promise<Health> {
@@ -177,18 +178,25 @@ async function countNow(q: Query, account: string): Promise<Counted> {
   return { submissions: 0, unreachable: 0, ...row, never_read: await countNeverRead(q, account) }
 }
 
-/** Counts never-read submissions now, because there are few except during the first fill. */
+/**
+ * Takes the cached totals, but counts never-read submissions in the database. There are few of them, except during the
+ * first import.
+ */
 async function countKept(q: Query, account: string, kept: Totals | null): Promise<Counted> {
   const never = await countNeverRead(q, account, MOST_COUNTED)
   const { submissions = null, unreachable = null, never_read = 0 } = kept?.[account] ?? {}
   return { submissions, unreachable, never_read: never < MOST_COUNTED ? never : Math.max(never, never_read) }
 }
 
-/** Visible submissions with a main read that was never completed, capped at `cap`. */
+/**
+ * Counts submissions whose feeds or requirements were never read completely, up to `cap`. Leaves out submissions that
+ * the
+ * service no longer shows.
+ */
 export async function countNeverRead(q: Query, account: string, cap = COUNT_CAP): Promise<number> {
   const isShown = sql`not exists (select 1 from submissions s where s.account = r.account and s.submission_id = r.submission_id
     and s.unreachable_since is not null)`
-  // One query part per kind of read, so that each uses the freshness index.
+  // A subquery for each kind of read can use the index on `last_read_at`; one query for all kinds can't.
   const parts = mainReads.map(
     (read) => sql`select * from (select r.submission_id from sync_reads r
       where r.account = ${account} and r.read = ${sql.lit(read)} and r.last_read_at is null and ${isShown} limit ${sql.lit(cap)}) as ${sql.ref(read)}`,
@@ -200,7 +208,11 @@ export async function countNeverRead(q: Query, account: string, cap = COUNT_CAP)
   )
 }
 
-/** @param row from `countDestinations`. @param lastSeq last number of the change log. */
+/**
+ * Reads the data about one destination.
+ * @param row from `countDestinations`.
+ * @param lastSeq last number of the change log.
+ */
 export async function destinationHealth(q: Query, row: CountedDestination, lastSeq: number): Promise<DestinationHealth> {
   const { destination, cursor, queued, dead, unknown } = row
   const [blocked, lacking, unsent, behind] = await concurrentOnSqlite(q, [
@@ -221,7 +233,7 @@ export async function destinationHealth(q: Query, row: CountedDestination, lastS
   }
 }
 
-/** When the oldest row in this state reached it. */
+/** @returns when the oldest row in this state got this state; null if there is no such row. */
 async function oldestStopped(q: Query, destination: string, state: 'dead' | 'unknown'): Promise<TimeText | null> {
   const row = await q.one(sql<{ at: TimeText | null }>`
     select coalesce(o.settled_at, o.queued_at) as at from sync_outbox o

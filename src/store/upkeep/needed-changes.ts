@@ -2,16 +2,19 @@ import { type RawBuilder, sql } from 'kysely'
 import type { Query } from '../engine/db.ts'
 import { least } from '../engine/sql.ts'
 
-/** The oldest change number that a push may still need; if none, `MAX_SAFE_INTEGER`. */
+/**
+ * @param destinations configured destinations. Only their cursors count; waiting rows of all destinations do.
+ * @returns the number of the oldest change that a push may still need; `MAX_SAFE_INTEGER` if none.
+ */
 export async function oldestNeeded(q: Query, destinations: readonly string[]): Promise<number> {
   const states = await q.sql.selectFrom('sync_destinations').select(['destination', 'cursor']).execute()
   let oldest = NONE
   for (const { destination, cursor } of states) {
     if (destinations.includes(destination)) oldest = Math.min(oldest, cursor + 1)
-    // Resent changes are queued after newer changes.
+    // A resent change is queued after newer changes, so the query for waiting rows may not find it.
     const resent = sql`coalesce((select min(seq) from sync_outbox
       where destination = ${destination} and ${sql.raw(RESENT)} and state in ('ready', 'dead', 'unknown')), ${sql.lit(NONE)})`
-    // One statement, because two could both miss a row retried in between.
+    // Use one statement. With two, both could miss a row that a retry moves in between.
     oldest = Math.min(
       oldest,
       await q.count(sql`select ${least(q, resent, ...OPEN_ROWS.map((open) => oldestOpen(destination, open)))} as seq`),
@@ -20,7 +23,7 @@ export async function oldestNeeded(q: Query, destinations: readonly string[]): P
   return oldest
 }
 
-/** The oldest change that a waiting row needs; 0 if too many rows before it are snapshots. */
+/** SQL for the oldest change that a row in this state needs; 0 if the first 20,000 rows are all snapshot rows. */
 function oldestOpen(destination: string, open: string): RawBuilder<unknown> {
   const waiting = sql`(
     select seq, snapshot from sync_outbox where destination = ${destination} and ${sql.raw(open)}
@@ -31,16 +34,19 @@ function oldestOpen(destination: string, open: string): RawBuilder<unknown> {
 
 const NONE = Number.MAX_SAFE_INTEGER
 
-/** Maximum rows to search. A snapshot pauses at half this number of undelivered rows, so its rows leave room for others. */
+/** Number of rows to search. A snapshot pauses at half this number of undelivered rows, so other rows are found too. */
 const LOOKED_AT = 20_000
 
-/** Conditions on waiting rows. Each matches a partial index. Rows without their own content are in change log order. */
+/**
+ * Conditions on rows that may still be sent, one for each partial index. Their rows are in the order of the change log,
+ * except resent rows and snapshot rows.
+ */
 const OPEN_ROWS = ["state = 'ready'", ...['dead', 'unknown'].map(stopped)]
 
-/** Matches the partial index on resent rows. */
+/** Condition of the partial index on resent rows. */
 export const RESENT = "resent is not null and state <> 'delivered'"
 
-/** Matches the partial index on stopped rows. */
+/** Condition of the partial index on stopped rows, for one state. */
 export function stopped(state: string): string {
   return `state = '${state}' and state in ('dead', 'unknown', 'skipped')`
 }

@@ -3,7 +3,7 @@ import type { Db, Query } from '../engine/db.ts'
 import type { Columns } from '../schema/tables.ts'
 import { listProcesses } from './processes.ts'
 
-/** A live process with a fingerprint of each of its settings. */
+/** A live process, and a fingerprint of each of its settings. */
 export interface ProcessSettings {
   readonly process_id: string
   readonly role: string
@@ -42,13 +42,16 @@ export async function askReload(db: Db, reloadId: string, processIds: readonly s
   )
 }
 
-/** @returns the id of a reload requested and unfinished; null for none. */
+/** @returns the id of a requested reload that isn't finished; null if there is none. */
 export async function askedReload(q: Query, processId: string): Promise<string | null> {
   const row = await q.sql.selectFrom('sync_process_settings').select('reload_id').where('process_id', '=', processId).executeTakeFirst()
   return row?.reload_id ?? null
 }
 
-/** Stores the result of a reload, unless another was requested since. @param result JSON text. */
+/**
+ * Stores the result of a reload. Does nothing if another reload was requested since.
+ * @param result JSON text.
+ */
 export async function finishReload(db: Db, reloadId: string, result: string): Promise<void> {
   await db.write('reload-finish', (tx) =>
     tx.run(sql`
@@ -57,7 +60,7 @@ export async function finishReload(db: Db, reloadId: string, result: string): Pr
   )
 }
 
-/** @returns results of finished reloads, by process. */
+/** @returns the results of finished reloads, by process id. */
 export async function reloadResults(q: Query, processIds: readonly string[]): Promise<ReadonlyMap<string, string>> {
   const rows = await q.all(sql<Columns<'sync_process_settings', 'process_id' | 'reload_result'>>`
     select process_id, reload_result from sync_process_settings where process_id in (${sql.join(processIds)})`)

@@ -3,7 +3,11 @@ import type { Db, Query, Tx } from '../engine/db.ts'
 import { dbTime } from '../engine/sql.ts'
 import type { Columns } from '../schema/tables.ts'
 
-/** A role of `serve`, a command that reads from the service, or a verification that queries a destination. */
+/**
+ * What a process does: a role of `serve`; a command that reads from the service (`sync`, `reconcile`); or a command
+ * that
+ * asks a destination (`verify`).
+ */
 export type ProcessRole = 'all' | 'receive' | 'work' | 'sync' | 'reconcile' | 'verify'
 
 export interface ProcessEntry {
@@ -12,18 +16,26 @@ export interface ProcessEntry {
   readonly version: string
 }
 
-/** In ms. A process unseen for longer is dead. */
+/** A process that wasn't seen for this many ms is dead. */
 export const STALE_MS = 20_000
 const PUSHING: readonly string[] = ['all', 'work', 'verify'] satisfies ProcessRole[]
 const READING: readonly string[] = ['all', 'work', 'sync', 'reconcile'] satisfies ProcessRole[]
 
-/** Live processes that read from the service, and those that push or query destinations. Processes share the permitted request rates. */
+/**
+ * Numbers of live processes that read from the service, and that send requests to destinations. These processes share
+ * the
+ * permitted request rates.
+ */
 export interface ProcessCounts {
   readonly reading: number
   readonly pushing: number
 }
 
-/** Records that the process is alive, in a durable write. @param also runs in this transaction. @returns the result of `also`. */
+/**
+ * Records in a durable write that the process is alive.
+ * @param also runs in the same transaction.
+ * @returns the result of `also`.
+ */
 export async function recordHeartbeat<T>(db: Db, entry: ProcessEntry, also?: (tx: Tx) => Promise<T>): Promise<T | undefined> {
   return db.write(
     'process-beat',
@@ -44,12 +56,12 @@ export async function countProcesses(q: Query): Promise<ProcessCounts> {
   return { reading: count(READING), pushing: count(PUSHING) }
 }
 
-/** Whether a command is reading from the service. */
+/** @returns whether a command is reading from the service now. */
 export async function isCommandReading(q: Query): Promise<boolean> {
   return (await listProcesses(q)).some(({ role }) => role === 'sync' || role === 'reconcile')
 }
 
-/** Live processes, oldest first. */
+/** Lists live processes, oldest first. */
 export function listProcesses(q: Query) {
   return q.all(sql<Columns<'sync_processes', 'process_id' | 'role' | 'version' | 'started_at' | 'seen_at'>>`
     select process_id, role, version, started_at, seen_at from sync_processes where seen_at > ${dbTime(q, -STALE_MS)} order by started_at`)

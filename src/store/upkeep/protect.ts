@@ -9,24 +9,24 @@ import { lastUpkeep, renewUpkeep, type UpkeepLease } from './upkeep.ts'
 
 export const PROTECT_TASK = 'protect'
 
-/** Progress of a run. Stored with its lease, so that an interrupted run resumes. */
+/** Progress of a run that protects stored data. Stored with the lease, so that another process can resume the run. */
 export interface ProtectProgress {
-  /** Index in `protectedNames`; its length if all tables are done. */
+  /** Index of the current table in `protectedNames`; the number of tables if all are done. */
   readonly table: number
-  /** The last processed key in the table; null if none. */
+  /** Key of the last processed row in the current table; null if none is processed. */
   readonly after: readonly Json[] | null
   readonly rewritten: number
 }
 
 export const PROTECT_BEGIN: ProtectProgress = { table: 0, after: null, rewritten: 0 }
 
-/** Tables with byte bodies. */
+/** Tables with bodies of deliveries, stored as bytes. */
 const BODIES = ['sync_inbox', 'sync_rejected'] as const
 
-/** All tables, in processing order. */
+/** All tables, in the order of processing. */
 export const protectedNames: readonly string[] = [...protectedTables.map(({ spec }) => spec.table), ...BODIES]
 
-/** Progress of the last run; null if there was none. */
+/** @returns settings, times, and progress of the last run; null if there was none. */
 export async function lastProtect(q: Query) {
   const row = await lastUpkeep(q, PROTECT_TASK)
   if (row === null) return null
@@ -37,15 +37,19 @@ function progressIn(note: string | null): ProtectProgress {
   return (parsedJson(note ?? '') as ProtectProgress | undefined) ?? PROTECT_BEGIN
 }
 
-/** @throws LeaseLostError if another process took over. */
+/**
+ * Stores the progress and renews the lease.
+ * @throws LeaseLostError if another process has the task.
+ */
 export async function saveProgress(tx: Tx, lease: UpkeepLease, progress: ProtectProgress): Promise<void> {
   await renewUpkeep(tx, lease)
   await tx.run(sql`update sync_upkeep set note = ${JSON.stringify(progress)} where task = ${lease.task}`)
 }
 
 /**
- * Rewrites the next `limit` rows in protected form. Opens a transaction only if rows need rewriting, and reads those rows again inside it.
- * @throws LeaseLostError if another process took over.
+ * Protects the next `limit` rows. Opens a transaction only if some of them need it, and then reads those rows again.
+ * @returns the new progress.
+ * @throws LeaseLostError if another process has the task.
  */
 export async function protectNext(db: Db, lease: UpkeepLease, at: ProtectProgress, limit: number): Promise<ProtectProgress> {
   const table = protectedTables[at.table]
@@ -100,7 +104,7 @@ function numbers(keys: readonly Row[], [key = '']: readonly string[]): number[] 
   return keys.map((row) => row[key] as number)
 }
 
-/** @returns ids of rows whose body must be protected. Unprocessed deliveries follow later. */
+/** @returns the ids of rows whose body must be protected. Leaves out deliveries that aren't processed yet. */
 async function pendingBodies(q: Query, table: Body, ids: readonly number[]): Promise<number[]> {
   return (await bodiesOf(q, table, ids)).filter(({ body, place }) => q.protection.bytes(body, place) !== body).map(({ id }) => id)
 }

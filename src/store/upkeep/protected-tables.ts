@@ -11,17 +11,21 @@ import { specOf } from '../schema/table.ts'
 
 export interface ProtectedTable {
   readonly spec: TableSpec
-  /** @returns the row, protected; the same object if it has no tax ids. */
+  /** @returns the protected row; the same object if nothing in it needs protection. */
   readonly protect: (protection: Protection, row: Row) => Row
 }
 
-/** Change log rows contain mirror columns. Encrypted values in them name the mirror row's place. */
+/**
+ * The change log contains columns of rows in the mirror. Encrypted values in them are bound to the row in the mirror,
+ * not to
+ * the change.
+ */
 const changes: ProtectedTable = {
   spec: specOf(changesTable, 'seq', 'account', 'entity', 'entity_id', 'before', 'after'),
   protect: (protection, row) => withProtected(row, ['before', 'after'], (part) => mirrored(protection, row, part)),
 }
 
-/** JSON texts. `snapshot`: content (`{ "changed_at", "after" }`). `progress`: a target's answers. */
+/** Columns with JSON text. `snapshot`: content of a snapshot row. `progress`: answers of a target. */
 const outbox: ProtectedTable = {
   spec: specOf(syncOutbox, 'outbox_id', 'account', 'entity', 'entity_id', 'snapshot', 'progress'),
   protect: (protection, row) => textProtected(protection, row, ['snapshot', 'progress'], String(row['entity']), String(row['entity_id'])),
@@ -51,7 +55,7 @@ const extraReads: ProtectedTable = {
   protect: (protection, row) => textProtected(protection, row, ['raw'], 'extra_reads', JSON.stringify([row['submission_id'], row['name']])),
 }
 
-/** Drops tokens encrypted with another key. A new login gets new tokens. */
+/** Deletes tokens that were encrypted with another key. The next login gets new tokens. */
 const pushTokens: ProtectedTable = {
   spec: specOf(syncPushTokens, 'destination', 'tokens'),
   protect(protection, row) {
@@ -60,7 +64,9 @@ const pushTokens: ProtectedTable = {
   },
 }
 
-/** All tables that may contain tax ids, in processing order. Excludes delivery bodies. */
+/**
+ * All tables that may contain tax ids or sealed tokens, in the order of processing. Bodies of deliveries are separate.
+ */
 export const protectedTables: readonly ProtectedTable[] = [
   ...entities.map((entity): ProtectedTable => ({ spec: entity, protect: (protection, row) => protection.row(entity, row) })),
   changes,
@@ -83,7 +89,11 @@ function withProtected(row: Row, columns: readonly string[], protect: (part: Row
   return written
 }
 
-/** @param part columns of the changed mirror row. */
+/**
+ * Protects columns of a row in the mirror that a change contains.
+ * @param change row of the change log.
+ * @param part its `before` or `after`.
+ */
 function mirrored(protection: Protection, change: Row, part: Row): Row {
   const entity = entityNamed(String(change['entity']))
   if (entity === null) return part

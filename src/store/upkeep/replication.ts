@@ -1,7 +1,9 @@
 import { sql } from 'kysely'
 import type { Query } from '../engine/db.ts'
 
-/** Replication of a Postgres server; null on SQLite. Parts that the program's role may not see are null. */
+/**
+ * Reads the replication status of a Postgres server; null on SQLite. Parts that the database user may not see are null.
+ */
 export async function readReplication(q: Query) {
   if (q.kind === 'sqlite') return null
   const row = await q.one(sql<{ names: string }>`select current_setting('synchronous_standby_names') as names`)
@@ -14,7 +16,10 @@ export async function readReplication(q: Query) {
   }
 }
 
-/** @returns the number of standbys a commit waits for. A list without a number means one. */
+/**
+ * @returns the number of standbys that a commit waits for. A list of names without a number means 1.
+ * @param names value of `synchronous_standby_names`.
+ */
 export function awaitedStandbys(names: string): number {
   if (names.trim() === '') return 0
   return Number(/^\s*(?:first\s+|any\s+)?(\d+)\s*\(/i.exec(names)?.[1] ?? 1)
@@ -32,7 +37,7 @@ async function slots(q: Query) {
     from pg_replication_slots where not temporary order by slot_name`)
 }
 
-/** Some managed services restrict these views or functions. */
+/** @returns null if the query fails, because some managed services restrict these views and functions. */
 async function orNull<T>(query: Promise<T>): Promise<T | null> {
   try {
     return await query

@@ -8,31 +8,38 @@ import { oldestNeeded, RESENT, stopped } from './needed-changes.ts'
 import { renewUpkeep, type UpkeepLease } from './upkeep.ts'
 
 export interface RetentionStep {
-  /** Rows deleted or stripped of their body. */
+  /** Number of rows that were deleted or whose body was removed. */
   readonly removed: number
-  /** Start of the next step; null at the end. */
+  /** `after` of the next step; null if no rows remain. */
   readonly next: number | null
-  /** Duration of the statements in ms. Excludes waits for the gate and disk, which fewer rows wouldn't shorten. */
+  /**
+   * Duration of the statements in ms. Doesn't include waiting for the write gate and the disk, because smaller steps
+   * wouldn't
+   * shorten these waits.
+   */
   readonly processedMs: number
 }
 
 export interface StepInput {
   readonly lease: UpkeepLease
-  /** Removes rows that arrived or were settled before this time. */
+  /** Rows that arrived or were settled before this time are removed. */
   readonly before: TimeText
   readonly limit: number
   readonly after: number
 }
 
-/** Maximum bytes freed per transaction, not counting the last row. A body may have megabytes. */
+/** A step ends after freeing this many bytes. One body may have megabytes. */
 const MAX_BYTES = 4 << 20
 
-/** Times further ahead come from a wrong clock. */
+/** A time more than this many ms in the future comes from a wrong clock. */
 const AHEAD_MS = 86_400_000
 
 type Work = (tx: Tx) => Promise<Omit<RetentionStep, 'processedMs'>>
 
-/** @throws LeaseLostError if another process took over. */
+/**
+ * Runs one step in the worker thread and renews the lease.
+ * @throws LeaseLostError if another process has the task.
+ */
 function step(db: Db, lease: UpkeepLease, work: Work): Promise<RetentionStep> {
   const timed = async (tx: Tx): Promise<RetentionStep> => {
     const startedAt = performance.now()
@@ -44,8 +51,8 @@ function step(db: Db, lease: UpkeepLease, work: Work): Promise<RetentionStep> {
 }
 
 /**
- * Trims the next old deliveries. Settled ones lose body and headers but keep ids for deduplication. Records unsettled ones for
- * `trimLeftOver`. Stores the position with the lease.
+ * Trims the next old deliveries. A settled delivery loses its body and headers, but keeps its id for deduplication. An
+ * unsettled one is left for `trimLeftOver`. Stores the position with the lease.
  */
 export function trimInbox(db: Db, { lease, before, limit, after }: StepInput): Promise<RetentionStep> {
   return step(db, lease, async (tx) => {
@@ -65,7 +72,7 @@ export function trimInbox(db: Db, { lease, before, limit, after }: StepInput): P
   })
 }
 
-/** Trims deliveries that `trimInbox` left. */
+/** Trims deliveries that weren't settled when `trimInbox` passed them. */
 export function trimLeftOver(db: Db, { lease, before, limit, after }: StepInput): Promise<RetentionStep> {
   return step(db, lease, async (tx) => {
     const last = await lastOld(
@@ -95,7 +102,7 @@ export function removeRejected(db: Db, input: StepInput): Promise<RetentionStep>
   return removeNext(db, input, { table: 'sync_rejected', id: 'rejected_id', time: 'received_at', bytes: BODY_BYTES, which })
 }
 
-/** Deletes delivered and skipped outbox rows. Others may be sent or need an operator. */
+/** Deletes delivered and skipped outbox rows. Keeps the others, because they may be sent or need an operator. */
 export function removePushed(db: Db, input: StepInput): Promise<RetentionStep> {
   const which = (tx: Tx) => sql`state in ('delivered', 'skipped') and ${isBefore(tx, 'settled_at', input.before)}`
   return removeNext(db, input, { table: 'sync_outbox', id: 'outbox_id', time: 'queued_at', bytes: sql`0`, which })
@@ -124,14 +131,15 @@ function removeNext(db: Db, { lease, before, limit, after }: StepInput, { table,
 }
 
 /**
- * Deletes the oldest changes without gaps, with their skipped pushes, and moves `mirror_info.first_seq`. Stops before any change that a
- * configured destination or a possible push still needs. Each step starts where the last one ended, because Postgres keeps deleted rows in
- * the index until vacuum.
- * @param destinations configured destinations.
+ * Deletes the oldest changes without leaving gaps, together with their skipped pushes, and moves
+ * `mirror_info.first_seq`.
+ * Stops before the first change that a push may still need. Each step begins where the last one ended. If each began at
+ * the start, Postgres would read the deleted rows in its index again, until a vacuum.
+ * @param destinations names of configured destinations.
  */
 export function removeChanges(db: Db, { lease, before, limit, after }: StepInput, destinations: readonly string[]): Promise<RetentionStep> {
   return step(db, lease, async (tx) => {
-    // Without the lock, a change could be removed during a resend, before its new outbox row is visible.
+    // Take the lock of fan-out. Without it, a change could be deleted while a resend queues a new row for it.
     await lockNamed(tx, 'fan-out')
     const isYoung = sql`changed_at between ${timeValue(tx, before)} and ${timeValue(tx, timeFromMs(tx.clock.now()))}`
     const rows = await tx.all(sql<{ seq: number; old: unknown; young: unknown }>`
@@ -141,24 +149,28 @@ export function removeChanges(db: Db, { lease, before, limit, after }: StepInput
       const needed = await oldestNeeded(tx, destinations)
       const firstKept = rows.findIndex(({ seq, young }) => Boolean(young) || seq >= needed)
       const passed = firstKept === -1 ? rows : rows.slice(0, firstKept)
-      // A row dated in the future by a wrong clock is old if a later row is.
+      // If a wrong clock dated a row in the future, the row is old if a later row is old.
       return passed.slice(0, passed.findLastIndex(({ old }) => Boolean(old)) + 1)
     }
     const upTo = (await removable()).at(-1)?.seq
     if (upTo === undefined) return { removed: 0, next: null }
     await removeSkipped(tx, upTo, limit)
-    // Checked again, because a retry may have made a row ready. Only up to `upTo`: later skipped pushes weren't deleted.
+    // Check again, because a retry may have made one of the skipped rows ready. Skipped rows after `upTo` are still
+    // stored.
     const gone = (await removable()).filter(({ seq }) => seq <= upTo)
     const last = gone.at(-1)?.seq
     if (last === undefined) return { removed: 0, next: null }
     await tx.run(sql`delete from changes where seq > ${after} and seq <= ${last}`)
-    // Last, so that the row is locked only briefly.
+    // Update this row last, so that it is locked only briefly.
     await tx.run(sql`update mirror_info set first_seq = ${last + 1} where id = 1`)
     return { removed: gone.length, next: last }
   })
 }
 
-/** A destination has one row per change, except resent rows. So its `limit` oldest rows cover as many changes. */
+/**
+ * Deletes skipped rows of changes up to `upTo`. A destination has one row for each change, apart from resent rows. Its
+ * `limit` oldest rows therefore cover at least the changes of this step.
+ */
 async function removeSkipped(tx: Tx, upTo: number, limit: number): Promise<void> {
   for (const { destination } of await tx.sql.selectFrom('sync_destinations').select('destination').execute()) {
     await tx.run(sql`
@@ -173,8 +185,9 @@ async function removeSkipped(tx: Tx, upTo: number, limit: number): Promise<void>
 }
 
 /**
- * Deletes findings of runs followed by a complete run. The later run reported the remaining findings again and recorded that they are
- * known.
+ * Deletes the findings of runs that a later complete run followed. The later run reported what remained again, and
+ * recorded
+ * that it was known.
  */
 export function removeFindings(db: Db, input: StepInput): Promise<RetentionStep> {
   const which = (tx: Tx) => sql`run_id in (
@@ -195,7 +208,10 @@ export function removeEpisodes(db: Db, input: StepInput): Promise<RetentionStep>
   return removeSome(db, input, 'alarm_history', ['episode_id'], which)
 }
 
-/** Deletes the next rows of a table; stores no position. @param which SQL condition and order. */
+/**
+ * Deletes the next rows of a table. Stores no position, because deleted rows aren't found again.
+ * @param which SQL condition and order.
+ */
 function removeSome(
   db: Db,
   { lease, limit }: StepInput,
@@ -213,7 +229,10 @@ function removeSome(
 
 const BODY_BYTES = sql`coalesce(length(body), 0)`
 
-/** @param rows selects `id`, `old`, and `bytes` of the next rows. @returns the last old id within `MAX_BYTES`; null if none is old. */
+/**
+ * @param rows selects `id`, `old`, and `bytes` of the next rows.
+ * @returns the id of the last old row within `MAX_BYTES`; null if none is old.
+ */
 async function lastOld(tx: Tx, rows: RawBuilder<unknown>): Promise<number | null> {
   let last: number | null = null
   let bytes = 0
@@ -225,7 +244,10 @@ async function lastOld(tx: Tx, rows: RawBuilder<unknown>): Promise<number | null
   return last
 }
 
-/** Old rows, and rows that a wrong clock dated ahead. A future time says nothing about later rows. */
+/**
+ * Condition: retention may pass this row. The row is old, or a wrong clock dated it far in the future. A date in the
+ * future says nothing about later rows, so it must not stop retention.
+ */
 export function isPassed(tx: Query, column: string, before: TimeText): RawBuilder<unknown> {
   return sql`(${isBefore(tx, column, before)} or ${sql.ref(column)} > ${timeValue(tx, timeFromMs(tx.clock.now() + AHEAD_MS))})`
 }

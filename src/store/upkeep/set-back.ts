@@ -4,24 +4,24 @@ import type { Db, Tx } from '../engine/db.ts'
 import { updateInPages } from '../engine/pages.ts'
 import { databaseNowMs, dbTime, greatest, least, timePlus } from '../engine/sql.ts'
 
-/** Task of `sync_upkeep` whose start is the last known database time. */
+/** The task in `sync_upkeep` whose `began_at` is the last recorded time of the database. */
 const TASK = 'clock'
-/** Leases keep up to this many ms. They may be newer than the clock change. */
+/** A lease keeps up to this many ms. It isn't ended, because it may have begun after the clock was set back. */
 const KEPT_LEASE_MS = 900_000
 
-/** Times of one table that delay work. */
+/** Columns of one table with times that work waits for. */
 interface WaitingTimes {
   readonly table: string
   /** When a row may be claimed. For a claimed row: when its lease ends. */
   readonly due?: string
   readonly others?: readonly string[]
-  /** Key for updating a large table in pages. */
+  /** Key for updating a large table page by page. */
   readonly key?: readonly [string, ...string[]]
   /** Condition of an index on the waiting rows. */
   readonly where?: string
 }
 
-/** All times in the schema that delay work. A test compares this list with the tables of both databases. */
+/** All columns with times that work waits for. A test compares this list with the tables of both databases. */
 export const waitingTimes: readonly WaitingTimes[] = [
   { table: 'sync_inbox', due: 'available_at', where: "state = 'ready'" },
   { table: 'sync_reads', due: 'due_at', others: ['full_read_due_at', 'active_at'], key: ['account', 'submission_id', 'id', 'read'] },
@@ -42,13 +42,13 @@ export const waitingTimes: readonly WaitingTimes[] = [
   { table: 'sync_processes', others: ['seen_at'] },
 ]
 
-/** @returns ms by which the database's clock is behind the last recorded time; 0 if it isn't. */
+/** @returns by how many ms the database's clock is behind the last recorded time; 0 if it isn't behind. */
 export async function clockSetBackMs({ read: q }: Db): Promise<number> {
   const last = await q.sql.selectFrom('sync_upkeep').select('began_at').where('task', '=', TASK).executeTakeFirst()
   return last?.began_at == null ? 0 : Math.max(0, msFromTime(last.began_at) - (await databaseNowMs(q)))
 }
 
-/** Records the database time for `clockSetBackMs`. */
+/** Records the database's time for `clockSetBackMs`. */
 export async function recordClock(db: Db): Promise<void> {
   const record = (tx: Tx) =>
     tx.run(sql`
@@ -58,8 +58,9 @@ export async function recordClock(db: Db): Promise<void> {
 }
 
 /**
- * Moves future times back by `backMs` after the database's clock was set back, because all work would wait for them. Moving a time twice
- * only makes work due sooner.
+ * Moves times in the future back by `backMs`. Call this after the database's clock was set back; otherwise all work
+ * would
+ * wait for these times. If a time is moved twice, work is only due sooner.
  * @returns the number of changed rows, by table.
  */
 export async function moveTimesBack(db: Db, backMs: number, signal: AbortSignal): Promise<Record<string, number>> {

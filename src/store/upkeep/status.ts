@@ -5,7 +5,11 @@ import { dbTime, greatest, unindexed } from '../engine/sql.ts'
 import { rank } from '../reads/reads.ts'
 import { listReadsOff } from '../reads/reads-off.ts'
 
-/** Figures of all accounts in one scan, for reports, not for a timer. Scans by account with an index would take ten times as long. */
+/**
+ * Counts the reads of all accounts in one scan of the table. For reports, not for a timer. Scanning by account with an
+ * index would take ten times as long.
+ * @returns a function that returns the counts of an account.
+ */
 export async function readsStatus(q: Query) {
   const off = (await listReadsOff(q)).map((one) => sql`(${one.account}, ${one.read})`)
   const isOn = off.length === 0 ? sql`` : sql`where (account, read) not in (values ${sql.join(off)})`
@@ -27,14 +31,18 @@ export async function readsStatus(q: Query) {
     select account, count(*) as submissions, count(unreachable_since) as unreachable from submissions group by account`)
   return (account: string) => {
     const of = (row: { account: string }) => row.account === account
-    // Overdue reads, due time of the oldest, failing reads, and requests per second. The rate excludes full re-reads and further pages.
+    // `demand_rps`: requests per second. Doesn't include full re-reads and further pages of a feed.
     const { overdue = 0, oldest_due_at = null, failing = 0, demand: rps = null } = rows.find(of) ?? {}
     const { submissions = 0, unreachable = 0 } = known.find(of) ?? {}
     return { submissions, unreachable, reads: { overdue, oldest_due_at, failing }, demand_rps: Math.round(Number(rps) * 1_000) / 1_000 }
   }
 }
 
-/** Each read runs once per interval: from its last read to its due time, at least 1 s. */
+/**
+ * SQL for the requests per second that the schedule needs. Each read counts as one request in the time from its last
+ * read
+ * to its due time, at least 1 s.
+ */
 function demand(q: Query): RawBuilder<number> {
   const seconds =
     q.kind === 'sqlite'
@@ -43,7 +51,7 @@ function demand(q: Query): RawBuilder<number> {
   return sql<number>`sum(case when last_read_at is not null then 1.0 / ${greatest(q, sql`1.0`, seconds)} end)`
 }
 
-/** @returns a lookup of reads off, by account. */
+/** @returns a function that lists the kinds of reads that are off in an account. */
 export async function readsOffStatus(q: Query) {
   const rows = await listReadsOff(q)
   return (account: string) => rows.filter((row) => row.account === account).map(({ account: _, ...row }) => row)

@@ -6,10 +6,12 @@ import { Leased, newLeaseToken } from '../engine/leased.ts'
 import { dbTime, rowLock } from '../engine/sql.ts'
 import type { UpkeepTable } from '../schema/upkeep.ts'
 
-/** Maximum difference of time zones plus the start of the day, in ms. */
+/**
+ * A stored slot more than this many ms ahead comes from a wrong clock. Includes the largest difference of time zones.
+ */
 const AHEAD_MS = 2 * 86_400_000
 
-/** Lease of one run of a task that one process performs for all. */
+/** The lease of one run of a task. One process performs the task for all processes. */
 export interface UpkeepLease {
   readonly task: string
   readonly leaseToken: string
@@ -18,13 +20,13 @@ export interface UpkeepLease {
 }
 
 export interface UpkeepSlot {
-  /** A day, as sortable text. */
+  /** The day of the run, as text that sorts by time. */
   readonly slot: string
-  /** Settings that differ from the last run's make the run due. */
+  /** Settings of the task. If they differ from those of the last run, another run is due. */
   readonly settings: string
 }
 
-/** `done`: this run is complete. `held`: another process has the lease, or just had it. */
+/** `done`: the run is complete. `held`: another process has the lease, or just had it. */
 export type UpkeepClaim = UpkeepLease | 'done' | 'held'
 
 export const claimedTasks = new Leased<UpkeepLease>({
@@ -34,10 +36,13 @@ export const claimedTasks = new Leased<UpkeepLease>({
   due: 'lease_until',
 })
 
-/** Starts a run of a task, or resumes one whose process died. For one process only. */
+/**
+ * Claims a run of a task. If the run's process died, this resumes it.
+ * @returns the lease; `done` or `held` if there is nothing to do.
+ */
 export async function claimUpkeep(db: Db, task: string, due: UpkeepSlot, leaseMs: number): Promise<UpkeepClaim> {
   const { slot, settings } = due
-  // The run is usually done. Checking first avoids a transaction.
+  // Usually the run is done already. Checking first avoids a transaction.
   const known = await db.read.sql.selectFrom('sync_upkeep').selectAll().where('task', '=', task).executeTakeFirst()
   if (known && isDone(known, due, db.clock.now())) return 'done'
   return db.write('upkeep-claim', async (tx) => {
@@ -46,7 +51,7 @@ export async function claimUpkeep(db: Db, task: string, due: UpkeepSlot, leaseMs
     const row = await locked.executeTakeFirstOrThrow()
     if (isDone(row, due, tx.clock.now())) return 'done'
     const leaseToken = newLeaseToken(db)
-    // A resumed run keeps its start time, which shows how long it has been unfinished.
+    // A resumed run keeps its start time, which shows for how long the run has been unfinished.
     const isResumed = row.began_at !== null && row.ended_at === null
     const set = sql`slot = ${slot}, settings = ${settings}, began_at = ${isResumed ? sql.ref('began_at') : dbTime(tx)}, ended_at = null,
       note = null, waits_since = null, waits_for = null`
@@ -56,9 +61,9 @@ export async function claimUpkeep(db: Db, task: string, due: UpkeepSlot, leaseMs
 }
 
 /**
- * Performs and ends a run of a task. A failed or interrupted run is due again immediately.
- * @param work returns a summary sentence; null if interrupted.
- * @returns `done` and `held` as in `claimUpkeep`.
+ * Claims, performs, and ends a run of a task. If the run fails or is interrupted, it is due again immediately.
+ * @param work returns a sentence that sums up the run; null if interrupted.
+ * @returns `done` and `held` as in `claimUpkeep`; `ran` if `work` finished; `stopped` if interrupted.
  * @throws errors of `work`.
  */
 export async function runUpkeep(
@@ -87,18 +92,29 @@ async function addTask(tx: Tx, task: string): Promise<void> {
   await tx.run(sql`insert into sync_upkeep (task, position) values (${task}, 0) on conflict do nothing`)
 }
 
-/** Another process may reach the next day slightly earlier. A slot days ahead comes from a wrong clock. */
+/**
+ * @returns whether the run of this slot is complete. Another process may already have performed the next day's run. A
+ * slot
+ * over two days ahead comes from a wrong clock and is ignored.
+ */
 function isDone(row: Pick<UpkeepTable, 'slot' | 'settings' | 'ended_at'>, { slot, settings }: UpkeepSlot, nowMs: number): boolean {
   if (row.slot === null || row.slot < slot || row.slot > timeFromMs(nowMs + AHEAD_MS)) return false
   return row.slot > slot || (row.ended_at !== null && row.settings === settings)
 }
 
-/** Renews the lease. @param position new progress; omitted to keep it. @throws LeaseLostError if another process took over. */
+/**
+ * Renews the lease of a run.
+ * @param position new progress; undefined keeps the stored progress.
+ * @throws LeaseLostError if another process has the task.
+ */
 export async function renewUpkeep(tx: Tx, lease: UpkeepLease, position?: number): Promise<void> {
   await claimedTasks.renew(tx, lease, lease.leaseMs, position === undefined ? undefined : sql`position = ${position}`)
 }
 
-/** Ends the run. @param note a summary; null if interrupted, so that another process may resume the run immediately. */
+/**
+ * Ends a run and releases its lease.
+ * @param note sums up the run; null if the run was interrupted. Another process may then resume it immediately.
+ */
 export async function endUpkeep(db: Db, lease: UpkeepLease, note: string | null): Promise<void> {
   await db.write('upkeep-end', async (tx) => {
     const ended = note === null ? sql`` : sql`, ended_at = ${dbTime(tx)}`
@@ -111,12 +127,12 @@ export async function isUpkeepDone(db: Db, task: string, due: UpkeepSlot): Promi
   return row !== null && isDone(row, due, db.clock.now())
 }
 
-/** Run id. A confirmation is valid only for it. */
+/** @returns a text that identifies a run. An operator's confirmation is valid only for the run with this text. */
 export function slotText({ slot, settings }: UpkeepSlot): string {
   return `${slot} ${settings}`
 }
 
-/** Records why a run waits for an operator; null if it doesn't. Keeps the start of the wait. */
+/** Records what a run waits for, or that it doesn't wait (null). Keeps the time when the wait began. */
 export async function setUpkeepWait(db: Db, task: string, reason: string | null): Promise<void> {
   const known = await lastUpkeep(db.read, task)
   if ((known?.waits_for ?? null) === reason) return
@@ -127,7 +143,7 @@ export async function setUpkeepWait(db: Db, task: string, reason: string | null)
   })
 }
 
-/** Permits a run that waits for an operator. */
+/** Stores an operator's permission for a run that waits for it. */
 export async function confirmUpkeep(db: Db, task: string, due: UpkeepSlot): Promise<void> {
   await db.write('upkeep-confirm', async (tx) => {
     await addTask(tx, task)

@@ -12,7 +12,10 @@ import { SELF_DELIVERY_TYPE } from '../webhook/delivery.ts'
 import { type Shape, shapeOf } from './shape.ts'
 import { surprisesIn } from './surprises.ts'
 
-/** Answers with specified fields. Fields of policies and insureds are unspecified. */
+/**
+ * Schemas of answers and deliveries whose fields the specification defines. Policies and insureds have undefined
+ * fields.
+ */
 export const schemas = {
   me: identitySchema,
   events: eventsPageSchema,
@@ -25,7 +28,7 @@ export const schemas = {
   'submission.message': messageDeliverySchema,
 } as const satisfies Readonly<Record<string, z.ZodType>>
 
-/** The spec doesn't define the payload of `submission.events`. */
+/** Known types of deliveries. The specification doesn't define the payload of `submission.events`. */
 const deliveryTypes: readonly string[] = ['submission.message', 'submission.events', SELF_DELIVERY_TYPE]
 
 const shapes = new Map<string, Shape>()
@@ -40,7 +43,7 @@ function knownShape(resource: string): Shape | null {
   return shape
 }
 
-/** Differences of an answer or a delivery from the specification. */
+/** Differences between an answer or a delivery and the specification. */
 export interface Surprised {
   readonly resource: string
   readonly surprises: readonly Surprise[]
@@ -48,7 +51,7 @@ export interface Surprised {
 
 const NOTHING: readonly Surprise[] = []
 
-/** @param resource the read or `delivery`. Deliveries are reported by type. */
+/** @param resource the read, or `delivery`. The result names a delivery by its type. */
 export function surprisesOf(resource: string, body: unknown): Surprised {
   if (resource === 'delivery') return surprisesOfDelivery(body)
   const shape = knownShape(resource)

@@ -1,27 +1,29 @@
 import { z } from 'zod'
 import { isObject } from '../../model/json.ts'
 
-/** The specified shape of the value at one path. Created once per resource, so that checks build no paths. */
+/**
+ * The specified shape of the value at one path. Shapes are created once per resource, because building paths is slow.
+ */
 export interface Shape {
   readonly path: string
-  /** JSON types, also `integer`; null allows any. */
+  /** Names of JSON types, and `integer`. Null allows any type. */
   readonly types: ReadonlySet<string> | null
   readonly format: string | null
-  /** Specified values; null: any. */
+  /** Specified values. Null allows any value. */
   readonly values: ReadonlySet<string> | null
-  /** An object's fields. */
+  /** Fields of an object. */
   readonly fields: ReadonlyMap<string, Shape>
-  /** An object's required fields. */
+  /** Names of the required fields of an object. */
   readonly required: readonly string[]
-  /** Whether an object may have other fields: unspecified, or with data as names. */
+  /** True if an object may have unknown fields. The specification then defines only some of its fields, or none. */
   readonly isOpen: boolean
-  /** Values of an object whose keys are data. */
+  /** Shape of the values in an object whose keys are data, such as ids. */
   readonly each: Shape | null
-  /** A list's items. */
+  /** Shape of the items in a list. */
   readonly items: Shape | null
 }
 
-/** @returns the shape of an answer's schema, including its `x-not-shown` and `x-known-values`. */
+/** @returns the shape that a schema describes, including `x-not-shown` (partly specified) and `x-known-values`. */
 export function shapeOf(schema: z.ZodType): Shape {
   return shapeAt('', [z.toJSONSchema(schema) as Node])
 }
@@ -64,7 +66,7 @@ function shapeAt(path: string, nodes: readonly Node[]): Shape {
   }
 }
 
-/** The alternatives of a node. Each inherits the node's `x-not-shown`. */
+/** @returns the alternatives of a node (`anyOf`, `oneOf`). Each inherits the node's `x-not-shown`. */
 function alternatives(node: Node): Node[] {
   const choices = node['anyOf'] ?? node['oneOf']
   if (!Array.isArray(choices)) return [node]
@@ -91,7 +93,7 @@ function requiredOf([first, ...others]: readonly Node[]): string[] {
   return names(first).filter((name) => typeof name === 'string' && others.every((other) => names(other).includes(name))) as string[]
 }
 
-/** null if an alternative allows any text. */
+/** @returns the allowed texts; null if an alternative allows any text. */
 function valuesOf(nodes: readonly Node[]): ReadonlySet<string> | null {
   const lists = nodes.filter((node) => typesOf(node).includes('string')).map(listed)
   if (lists.length === 0 || lists.some((list) => list === null)) return null
@@ -100,7 +102,7 @@ function valuesOf(nodes: readonly Node[]): ReadonlySet<string> | null {
 
 function listed(node: Node): string[] | null {
   if (typeof node['const'] === 'string') return [node['const']]
-  // A partly specified vocabulary allows any value.
+  // `x-not-shown` marks a list of values that is incomplete, so any value is allowed.
   if (node['x-not-shown'] !== undefined) return null
   const list = node['x-known-values'] ?? node['enum']
   return Array.isArray(list) ? list.filter((value) => typeof value === 'string') : null

@@ -10,8 +10,8 @@ const LONGEST_PATH = 200
 
 /**
  * Compares an answer with the specification. Skips the content of unknown fields. Ignores fields named like a known id
- * (`policy_id`), which may appear anywhere. Only required fields can be missing.
- * @returns each difference once, without values.
+ * (`policy_id`), which may appear anywhere. Only a required field can be missing.
+ * @returns each difference once: its path and type, never a value.
  */
 export function surprisesIn(shape: Shape, value: unknown): Surprise[] {
   const looked: Looked = { found: new Map(), left: MOST_VALUES }
@@ -59,7 +59,7 @@ function jsonType(value: unknown): string {
   return Number.isInteger(value) ? 'integer' : typeof value
 }
 
-/** Replaces a key that may be data (an id, address or number). */
+/** Replaces a key with `{}` if the key may be data, such as an id, an address, or a number. */
 export function plainName(name: string): string {
   return /^[A-Za-z_$][\w$-]{0,63}$/.test(name) && !/\d{4}/.test(name) && parseUuid(name) === null ? name : '{}'
 }

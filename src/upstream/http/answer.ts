@@ -6,7 +6,7 @@ import { parseUuid } from '../../model/uuid.ts'
 import { TokenNotTakenError, UpstreamPermanentError, UpstreamTransientError } from './errors.ts'
 import type { Call } from './operations.ts'
 
-/** A received answer. `body` is null if a failed answer's body could not be read. */
+/** A received answer. `body` is null if the answer is a failure and its body couldn't be read. */
 export interface HttpAnswer {
   readonly status: number
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
@@ -17,8 +17,8 @@ export interface HttpAnswer {
 const LONGEST_PAUSE_MS = 3_600_000
 
 /**
- * Classifies an answer. Only 401, 403, 404, 408, 429 and 5xx keep their HTTP meaning (traps 50, 51, 52).
- * @param nowMs our time, for a `Retry-After` date without `Date`.
+ * Classifies an answer. Only 401, 403, 404, 408, 429, and 5xx have their usual HTTP meaning (traps 50, 51, 52).
+ * @param nowMs our time, used if `Retry-After` is a date and the answer has no `Date`.
  * @returns the error to throw; null for 2xx.
  */
 export function failureOf(call: Call, answer: HttpAnswer, nowMs: number): UpstreamTransientError | UpstreamPermanentError | null {
@@ -28,32 +28,35 @@ export function failureOf(call: Call, answer: HttpAnswer, nowMs: number): Upstre
   const detail = shortDetail(answer.body)
   const what = `the service answered ${status}${detail === '' ? '' : ` (${detail})`}`
   if (status === 401) return new TokenNotTakenError('auth', call, what)
-  // With a cursor, a 404 may concern the cursor instead of a missing id (trap 17).
+  // With a cursor, a 404 may mean that the cursor is unknown, and not the id (trap 17).
   if (status === 404) return new UpstreamPermanentError(call.withCursor ? 'rejected' : 'gone', call, what)
   if (status === 429) return new UpstreamTransientError('throttled', call, what, pauseMs)
   if (status < 400) return new UpstreamTransientError('unavailable', call, `${what}; redirects are not followed`, pauseMs)
   if (status === 408 || status >= 500) return new UpstreamTransientError('unavailable', call, what, pauseMs)
-  // The spec defines no status for `busy`. An answer with Retry-After isn't final (trap 50).
+  // The specification defines no status for `busy`. An answer with Retry-After asks for a retry (trap 50).
   if (pauseMs !== undefined) return new UpstreamTransientError('throttled', call, what, pauseMs)
-  // The spec leaves open the status of `unauthenticated`, `inactive` and a missing scope. They have a challenge, or 403 as for callers
-  // without access.
+  // The specification defines no status for `unauthenticated`, `inactive`, or a missing scope. A 403 or a
+  // `WWW-Authenticate` header counts as refused credentials.
   return new UpstreamPermanentError(status === 403 || headers['www-authenticate'] !== undefined ? 'auth' : 'rejected', call, what)
 }
 
-/** @returns the wait of `Retry-After` in ms, at most an hour; undefined if absent or malformed. */
+/**
+ * @returns the wait that `Retry-After` requests, in ms, at most one hour. Undefined if the header is missing or
+ * malformed.
+ */
 export function retryAfterMs(headers: HttpAnswer['headers'], nowMs: number): number | undefined {
   const waitMs = askedWaitMs(first(headers['retry-after']), first(headers['date']), nowMs)
   return waitMs === null ? undefined : Math.min(waitMs, LONGEST_PAUSE_MS)
 }
 
-/** Truncating `Date` to seconds loses this much on average. */
+/** `Date` is truncated to seconds, which loses half a second on average. */
 const HALF_SECOND_MS = 500
 
 /**
- * Estimates the service's clock minus ours from an answer's `Date`, in ms, to about a second. Assumes that the answer was sent halfway
- * between request and arrival.
+ * Estimates the service's clock minus ours from an answer's `Date` header. The result is in ms, accurate to about a
+ * second. Assumes that the answer was sent halfway between request and arrival.
  * @param sentAt, nowMs our time before the request and after the answer.
- * @returns undefined without a readable date.
+ * @returns undefined if the date is missing or malformed.
  */
 export function clockSkewMs(headers: HttpAnswer['headers'], sentAt: number, nowMs: number): number | undefined {
   const date = httpDateMs(first(headers['date']) ?? '')
@@ -67,8 +70,9 @@ function first(header: string | string[] | undefined): string | undefined {
 const DETAIL_LENGTH = 120
 
 /**
- * The loggable part of an error's body: its code or a short text. `detail` may have any shape, and the body need not be JSON (trap 52). Of
- * validation errors, returns places and kinds, never values.
+ * @returns the part of an error body that is safe to log: a code or a short text. Empty if there is none. `detail` may
+ * have any shape, and the body may not be JSON (trap 52). For validation errors, returns places and kinds, but no
+ * values.
  */
 export function shortDetail(body: string | null): string {
   const parsed = parseJson(body)
@@ -78,7 +82,7 @@ export function shortDetail(body: string | null): string {
   return safe.length > DETAIL_LENGTH ? `${safe.slice(0, DETAIL_LENGTH)}…` : safe
 }
 
-/** @returns foreign text in one line. Masks words and URL values that could be secrets. */
+/** @returns a text of another system in one line. Masks words and URL values that may be secrets. */
 export function withoutSecretWords(text: string): string {
   return withoutQueryValues(text).replace(/\s+/g, ' ').split(' ').map(masked).join(' ').trim().toWellFormed()
 }
@@ -106,7 +110,7 @@ function validationError(item: unknown): string {
   return [place, item['type']].filter((part) => typeof part === 'string' && part !== '').join(' ')
 }
 
-/** Masks possible tokens, secrets and tax ids, except UUIDs and codes. */
+/** Masks a word that may be a token, a secret, or a tax id. Keeps UUIDs and codes. */
 function masked(word: string): string {
   if (parseUuid(word) !== null) return word
   const random = word.length > 40 || (word.length >= 16 && /\d/.test(word))

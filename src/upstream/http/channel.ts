@@ -13,26 +13,33 @@ export interface RequestOptions {
   readonly signal?: AbortSignal | undefined
   readonly priority?: Priority | undefined
   /**
-   * The request probes a path that may not exist, so its failure affects neither the circuit nor the rate, and it never probes the circuit.
+   * Whether the path may not exist. A failure then affects neither the circuit nor the rate. The request isn't used to
+   * test an open circuit.
    */
   readonly isProbe?: boolean | undefined
 }
 
-/** A pause of more than a few seconds requested by the service. */
+/** A pause that the service requested. Short pauses of a few seconds aren't reported. */
 export interface Pause {
   readonly ms: number
-  /** The status and the request. */
+  /** The status and the requested route. */
   readonly reason: string
 }
 
 const PROBE_WAIT_MS = 1_000
 
-/** After `GET /broker/me` closed the circuit, failures don't open it for this long: only single submissions fail. */
+/**
+ * If `GET /broker/me` closes the circuit, later failures don't open it for this long. The service works then, and only
+ * single submissions fail.
+ */
 const VOUCHED_MS = 60_000
 
 const SKEW_KNOWN_MS = 3_600_000
 
-/** Sends all requests of an account, including token exchanges, through rate limiter, circuit breaker and metrics. Callers retry. */
+/**
+ * Sends all requests of an account, including token exchanges. Applies rate limit, circuit breaker, and metrics.
+ * Callers retry.
+ */
 export class Channel {
   readonly limiter: RateLimiter
   readonly #http: Http
@@ -44,10 +51,10 @@ export class Channel {
   #pauseReason = ''
   #identify: () => Promise<unknown> = async () => undefined
   #vouchedUntil = Number.NEGATIVE_INFINITY
-  /** `lead`: the wall clock minus the steady clock at the time of measurement. */
+  /** `lead` is the wall clock minus the steady clock when the skew was measured. */
   #skew: { readonly ms: number; readonly at: number; readonly lead: number } | null = null
 
-  /** @param onPause receives each pause requested by an answer. */
+  /** @param onPause receives each pause that an answer requests. */
   constructor(
     account: string,
     http: Http,
@@ -65,15 +72,19 @@ export class Channel {
     this.#onPause = onPause
   }
 
-  /** Probes an open circuit with `identify` first, because a failing submission read would keep it open. */
+  /**
+   * Calls `identify` before the first request that tests an open circuit. The read of a submission could fail for its
+   * own reasons and keep the circuit open.
+   */
   probeFirst(identify: () => Promise<unknown>): void {
     this.#identify = identify
   }
 
   /**
    * Sends a request and reads its answer.
-   * @param read makes the result from a successful answer. Its error counts as the request's outcome.
-   * @throws UpstreamTransientError, UpstreamPermanentError; the reason of `signal` when it aborts.
+   * @param read turns a successful answer into the result. If `read` throws, the request counts as failed.
+   * @throws UpstreamTransientError, UpstreamPermanentError.
+   * @throws the reason of `signal` when it aborts.
    */
   async run<T>(call: Call, parts: Parts, read: (answer: HttpAnswer) => T, options: RequestOptions): Promise<T> {
     const openMs = this.#circuit.waitMs()
@@ -94,7 +105,7 @@ export class Channel {
       const answer = await this.#http.send(call, parts, options.signal)
       this.#noteClock(answer, sentAtByClock)
       if (!options.isProbe || (call.operation === 'document' && answer.status === 429)) this.#obeyRetryAfter(call, answer, sentAt)
-      // `take` handles redirects.
+      // `take` receives redirects too.
       const isTaken = parts.take !== undefined && answer.status >= 200 && answer.status < 400
       const failure = isTaken ? null : failureOf(call, answer, this.#clock.now())
       if (failure !== null) throw failure
@@ -107,25 +118,28 @@ export class Channel {
     }
   }
 
-  /** Milliseconds until requests can be sent: the circuit is open, or the service requested a pause. */
+  /**
+   * Milliseconds until requests can be sent; 0 if immediately. Requests wait if the circuit is open, or if the service
+   * requested a pause.
+   */
   waitMs(): number {
     return Math.max(this.#circuit.waitMs(), this.limiter.pausedMs)
   }
 
-  /** The current pause; null if none or short. */
+  /** The current pause; null if there is none. */
   get pause(): Pause | null {
     const ms = this.limiter.pausedMs
     return ms > 0 ? { ms, reason: this.#pauseReason } : null
   }
 
-  /** Adopts another process's pause. */
+  /** Adopts a pause from another process, unless a longer pause is active. */
   join({ ms, reason }: Pause): void {
     if (ms <= this.limiter.pausedMs) return
     this.limiter.pause(ms)
     this.#pauseReason = reason
   }
 
-  /** The service's clock minus ours, in ms; null if no answer of the last hour had a date. */
+  /** The service's clock minus ours, in ms. Null if no answer of the last hour had a `Date` header. */
   get clockSkewMs(): number | null {
     if (this.#skew === null || this.#clock.steady() - this.#skew.at > SKEW_KNOWN_MS) return null
     return this.#skew.ms - (this.#clock.now() - this.#clock.steady() - this.#skew.lead)
@@ -154,7 +168,7 @@ export class Channel {
     this.#observer.set('clock_skew_seconds', ms / 1000, this.#labels)
   }
 
-  /** Respects `Retry-After` on any status (trap 49). */
+  /** Lowers the rate and pauses: after a 429, and after any other status with Retry-After (trap 49). */
   #obeyRetryAfter(call: Call, answer: HttpAnswer, sentAt: number): void {
     const pauseMs = retryAfterMs(answer.headers, this.#clock.now()) ?? 0
     if (answer.status !== 429 && pauseMs === 0) return

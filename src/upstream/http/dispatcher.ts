@@ -2,37 +2,38 @@ import { isIP } from 'node:net'
 import { Agent, type buildConnector, type Dispatcher, EnvHttpProxyAgent, Pool } from 'undici'
 import type { TlsContent } from '../network/guarded-connector.ts'
 
-/** Proxies for outgoing requests. Hosts in `noProxy` are reached directly. */
+/** Proxies for outgoing requests. Hosts in `noProxy` are contacted directly. */
 export interface ProxySettings {
   readonly httpsProxy?: string
   readonly httpProxy?: string
   readonly noProxy?: string
 }
 
-/** The proxy is unreachable; the target is not at fault. */
+/** The proxy can't be reached. The target may work. */
 export class ProxyAwayError extends Error {
   override readonly name = 'ProxyAwayError'
 }
 
 /**
- * Creates an undici dispatcher, direct or through the proxy for each URL's scheme.
- * @param pool connection options for each host; `connectTimeout` also limits a proxy's tunnel.
- * @param requestTls TLS options for connections through a tunnel, as in `pool.connect`.
+ * Creates an undici dispatcher that connects directly, or through the proxy for the URL's scheme.
+ * @param pool connection options for each host. `connectTimeout` also limits how long a proxy may take to open a
+ * tunnel.
+ * @param requestTls TLS options for connections through a tunnel. They correspond to `pool.connect`.
  */
 export function createDispatcher(
   proxy: ProxySettings,
   pool: Pool.Options & { readonly connectTimeout: number },
   requestTls: TlsContent = {},
 ): Dispatcher {
-  // undici reads the environment for undefined, but not for ''.
+  // undici reads proxies from the environment if these are undefined. Empty strings prevent this.
   const { httpsProxy = '', httpProxy = '', noProxy = '' } = proxy
   if (!httpsProxy && !httpProxy) return new Agent(pool)
-  // undici's default timeout for tunnels is five minutes, which blocks a connection.
+  // By default, undici waits five minutes for a tunnel, which blocks a connection.
   const clientFactory = (origin: URL, { connect }: { connect?: buildConnector.connector }): Dispatcher =>
     new Pool(origin, { ...(connect && { connect: toProxy(connect) }), headersTimeout: pool.connectTimeout })
   const proxies = { httpsProxy, httpProxy, noProxy, clientFactory, requestTls }
   if (httpsProxy) return new EnvHttpProxyAgent({ ...pool, ...proxies })
-  // undici's default uses the http proxy for https URLs.
+  // By default, undici uses the http proxy for https URLs too.
   const factory = (origin: string | URL, options: object): Dispatcher =>
     new URL(origin).protocol === 'https:' ? new Pool(origin, options) : new EnvHttpProxyAgent({ ...options, ...proxies })
   return new Agent({ ...pool, factory })
@@ -41,7 +42,8 @@ export function createDispatcher(
 function toProxy(connect: buildConnector.connector): buildConnector.connector {
   return (options, done) => {
     const { servername, ...unnamed } = options
-    // undici sends IP addresses as TLS server names, which newer Node versions refuse. The certificate is checked anyway.
+    // undici sends an IP address as TLS server name, which newer Node versions refuse. The certificate is still
+    // checked.
     connect(isAddress(servername) ? unnamed : options, (...[error, socket]) => {
       if (error === null) return done(null, socket)
       done(new ProxyAwayError(`the proxy cannot be reached: ${'code' in error ? error.code : error.name}`, { cause: error }), null)

@@ -1,26 +1,28 @@
 import type { Readable } from 'node:stream'
 import { decodedBody, encodingsOf } from './encoding.ts'
 
-/** The beginning of a document's answer. */
+/** Status, headers, and body of a document's answer. The body hasn't been read yet. */
 export interface DocumentAnswer {
   /** 2xx or 3xx. Redirects are not followed. */
   readonly status: number
-  /** Target of a redirect, as sent. */
+  /** The `Location` header of a redirect, unchanged. */
   readonly location: string | null
-  /** Lower case, without parameters; empty if missing. */
+  /** Media type in lower case, without parameters. Empty if missing. */
   readonly contentType: string
-  /** The announced length; null if missing or encoded. */
+  /** `Content-Length`. Null if missing, or if the body is compressed. */
   readonly bytes: number | null
-  /** Decoded. Read to its end, or throw to drop the rest. */
+  /** The decompressed bytes. Read all of them, or throw to discard the rest. */
   readonly body: AsyncIterable<Uint8Array>
 }
 
-/** Receives a document. The caller gets its errors; a broken body is the request's error. */
+/**
+ * Receives a document. An error of this function is thrown to the caller unchanged. A broken body fails the request.
+ */
 export type TakeDocument<T> = (answer: DocumentAnswer) => Promise<T>
 
 type Headers = Readonly<Record<string, string | string[] | undefined>>
 
-/** Timeouts between bytes and for the whole document. */
+/** Limits for the wait between two bytes, and for the whole document. */
 export const DOCUMENT_TIMES = { silentMs: 30_000, overallMs: 600_000 } as const
 
 export function documentAnswer(status: number, headers: Headers, body: Readable): DocumentAnswer {
@@ -36,10 +38,13 @@ export function documentAnswer(status: number, headers: Headers, body: Readable)
   }
 }
 
-/** The outcome of `take`, distinct from a failed request. */
+/** The outcome of `take`. An error of `take` is returned here, because it isn't a failure of the request. */
 export type TakeResult<T> = { readonly value: T } | { readonly error: unknown }
 
-/** Runs `take`. @throws the error that broke the body off. */
+/**
+ * Runs `take`.
+ * @throws the error that interrupted the body.
+ */
 export async function runTake<T>(answer: DocumentAnswer, take: TakeDocument<T>): Promise<TakeResult<T>> {
   const broken: { error: unknown }[] = []
   const watched = async function* () {

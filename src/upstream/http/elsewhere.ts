@@ -9,7 +9,7 @@ import { DOCUMENT_TIMES, documentAnswer, runTake, type TakeDocument } from './do
 import { EncodingError } from './encoding.ts'
 import { codeOf } from './http.ts'
 
-/** A link that must not be followed. */
+/** The link must not be followed. */
 export class RefusedLinkError extends PermanentError {}
 
 /** The settings don't list the link's host. */
@@ -18,11 +18,11 @@ export class UnlistedHostError extends RefusedLinkError {}
 class LinkFailedError extends TransientError {}
 
 interface ElsewhereOptions {
-  /** Allowed hosts in lower case; port included unless 443. */
+  /** Allowed hosts in lower case, with the port unless it is 443. */
   readonly hosts: readonly string[]
   readonly proxy: ProxySettings
   readonly lookup?: LookupAll
-  /** Replaces guarded connections in tests. */
+  /** Tests use this instead of guarded connections. */
   readonly dispatcher?: Dispatcher
 }
 
@@ -30,8 +30,8 @@ const CONNECT_MS = 10_000
 const REDIRECTS = 3
 
 /**
- * Fetches documents from other hosts: over https, from listed hosts, never from a private address, and without the token (traps 45, 76).
- * Checks each redirect.
+ * Fetches documents from hosts other than the service (traps 45, 76). Only uses https, listed hosts, and public
+ * addresses. Never sends the token. Checks each redirect.
  */
 export class Elsewhere {
   readonly #hosts: ReadonlySet<string>
@@ -44,8 +44,10 @@ export class Elsewhere {
   }
 
   /**
-   * @throws RefusedLinkError for a forbidden link; LinkFailedError without a complete document; errors of `take`; the abort reason of
-   * `signal`.
+   * @throws RefusedLinkError if the link isn't allowed.
+   * @throws LinkFailedError if no complete document arrived.
+   * @throws errors of `take`.
+   * @throws the reason of `signal` when it aborts.
    */
   async get<T>(link: string, take: TakeDocument<T>, signal: AbortSignal): Promise<T> {
     let url = this.#judge(link, null)
@@ -97,19 +99,19 @@ export class Elsewhere {
   }
 }
 
-/** Prefix of the error for an unlisted host, also for finding documents. */
+/** Start of the error text for an unlisted host. Queries find such documents by this text. */
 export const HOST_NOT_LISTED = 'DOCUMENT_HOSTS does not list '
 
 export function unlistedHostText(host: string): string {
   return `${HOST_NOT_LISTED}${host}; add it to fetch the document`
 }
 
-/** @returns the host in a message of `unlistedHostText`. */
+/** @returns the host named in a text of `unlistedHostText`. */
 export function unlistedHostIn(message: string): string {
   return message.slice(HOST_NOT_LISTED.length).split(';', 1)[0] ?? ''
 }
 
-/** Separates an error of `take` from the request's errors. */
+/** Marks an error of `take`, to distinguish it from errors of the request. */
 class TakeFailed extends Error {
   constructor(cause: unknown) {
     super('', { cause })

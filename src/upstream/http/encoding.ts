@@ -11,20 +11,21 @@ const DECODERS: Readonly<Record<string, () => Transform & { readonly bytesWritte
 
 const MOST_STEPS = 3
 
-/** The body can't be decoded. The message continues "the answer". */
+/** The body can't be decoded. The message continues a sentence that starts with "the answer". */
 export class EncodingError extends Error {}
 
-/** @returns the encodings of a body, in the order of their application. */
+/** @returns the encodings of a body, in the order in which they were applied. */
 export function encodingsOf(contentEncoding: string | readonly string[] | undefined): readonly string[] {
   const names = [contentEncoding ?? []].flat().flatMap((value) => value.toLowerCase().split(','))
   return names.map((name) => name.trim()).filter((name) => name !== '' && name !== 'identity')
 }
 
 /**
- * Decodes a body while it arrives. Some servers and proxies ignore `identity`.
+ * Decodes a body while it arrives. Some servers and proxies compress answers although the request asks for `identity`.
  * @param encodings from `encodingsOf`.
- * @returns the decoded bytes, without a limit: the reader must limit them.
- * @throws EncodingError for an unknown encoding or malformed bytes; errors of `body`.
+ * @returns the decoded bytes. The caller must limit their number.
+ * @throws EncodingError for an unknown encoding or malformed bytes.
+ * @throws errors of `body`.
  */
 export async function* decodedBody(body: Readable, encodings: readonly string[]): AsyncGenerator<Buffer> {
   if (encodings.length > MOST_STEPS) throw new EncodingError(`is encoded ${encodings.length} times over, which is not supported`)
@@ -35,13 +36,13 @@ export async function* decodedBody(body: Readable, encodings: readonly string[])
     return create()
   })
   const [first] = steps
-  // Reading the last step throws errors.
+  // The callback ignores errors, because reading the last step throws them.
   if (first !== undefined) pipeline([body, ...steps], () => undefined)
   try {
     yield* steps.at(-1) ?? body
   } catch (error) {
     if (first === undefined || body.errored) throw body.errored ?? error
-    // Content-Encoding may come without a body.
+    // An empty body may still have a Content-Encoding header.
     const isEmpty = first.bytesWritten === 0 && codeOf(error) === 'Z_BUF_ERROR'
     if (!isEmpty) throw new EncodingError(`is not the ${encodings.join(', ')} that its header says (${codeOf(error)})`)
   }

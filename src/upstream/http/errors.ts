@@ -2,14 +2,20 @@ import { PermanentError, TransientError } from '../../base/errors.ts'
 import type { Call } from './operations.ts'
 
 /**
- * The class of a failed request (trap 51): `auth` credential or token refused · `gone` id not found · `throttled` too many requests ·
- * `rejected` other refusals · `unavailable` no useful answer · `oversized` answer over the size limit · `network` no answer.
+ * The class of a failed request (trap 51):
+ * - `auth`: the credential or token was refused
+ * - `gone`: the id was not found
+ * - `throttled`: too many requests
+ * - `rejected`: the request was refused for another reason
+ * - `unavailable`: the answer was useless
+ * - `oversized`: the answer exceeded the size limit
+ * - `network`: no answer arrived
  */
 export type UpstreamClass = TransientClass | PermanentClass
 type TransientClass = 'throttled' | 'unavailable' | 'oversized' | 'network'
 type PermanentClass = 'auth' | 'gone' | 'rejected'
 
-/** The request may succeed later, after `retryAfterMs` if set. */
+/** The request may succeed later. If `retryAfterMs` is set, wait at least this long. */
 export class UpstreamTransientError extends TransientError {
   readonly class: TransientClass
   constructor(kind: TransientClass, call: Call, what: string, retryAfterMs?: number) {
@@ -22,7 +28,7 @@ export class UpstreamPermanentError extends PermanentError {
   readonly class: PermanentClass
   /** The reason, without the request. */
   readonly what: string
-  /** `rejected`, perhaps because of the cursor (trap 17). */
+  /** Whether the class is `rejected` and the request had a cursor. The cursor may be the cause (trap 17). */
   readonly rejectedWithCursor: boolean
   constructor(kind: PermanentClass, call: Call, what: string) {
     super(sentence(call, what))
@@ -32,13 +38,13 @@ export class UpstreamPermanentError extends PermanentError {
   }
 }
 
-/** Every credential of the account was refused. The catcher suspends the account (trap 43). */
+/** Every credential of the account was refused. The account must be suspended (trap 43). */
 export class AuthRefusedError extends UpstreamPermanentError {}
 
-/** 401: the token was refused, not the request. */
+/** 401: the service refused the token. */
 export class TokenNotTakenError extends UpstreamPermanentError {}
 
-/** Whether the service refuses the request, but not the credentials. */
+/** Whether the service accepted the credentials but refused this request. */
 export function isForbidden(error: unknown): boolean {
   const isOfToken = error instanceof AuthRefusedError || error instanceof TokenNotTakenError
   return upstreamClass(error) === 'auth' && !isOfToken

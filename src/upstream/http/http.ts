@@ -9,12 +9,12 @@ import { decodedBody, EncodingError, encodingsOf } from './encoding.ts'
 import { UpstreamTransientError } from './errors.ts'
 import { type Call, operations, pathOf } from './operations.ts'
 
-/** Timeouts of a request, in milliseconds. */
+/** Timeouts of a request, in ms. */
 export interface Timeouts {
   readonly connectMs: number
-  /** Until the first byte of the answer, including connecting. */
+  /** Limit until the answer begins, including the time to connect. */
   readonly headersMs: number
-  /** Until the last byte. */
+  /** Limit until the answer is complete. */
   readonly overallMs: number
 }
 
@@ -22,16 +22,16 @@ export interface HttpOptions {
   readonly baseUrl: string
   readonly proxy: ProxySettings
   readonly timeouts: Timeouts
-  /** Limit of a body. */
+  /** Limit of an answer's body. */
   readonly bodyLimitBytes: number
 }
 
 /** The parts of a request beyond its operation. */
 export interface Parts {
   readonly query?: Iterable<readonly [name: string, value: string]>
-  /** Replaces the operation's path, for probes. It must stay below the base URL. */
+  /** For probes: replaces the operation's path. Must be below the base URL. */
   readonly path?: string
-  /** Receives the body of a 2xx or 3xx answer instead of returning it as text. */
+  /** Receives the body of a 2xx or 3xx answer. Without `take`, the body is returned as text. */
   readonly take?: (answer: DocumentAnswer) => Promise<void>
   /** Default: the client's limit. */
   readonly bodyLimitBytes?: number | undefined
@@ -39,21 +39,23 @@ export interface Parts {
   readonly body?: string
 }
 
-/** Sends requests only to an account's base URL. Redirects are not followed (trap 45). */
+/** Sends requests below an account's base URL only. Redirects are not followed (trap 45). */
 export class Http {
   readonly #options: HttpOptions
   readonly #dispatcher: Dispatcher
 
   constructor(options: HttpOptions) {
     this.#options = options
-    // On a single HTTP/2 connection, one hanging answer could delay the others.
+    // HTTP/2 is off. On a single HTTP/2 connection, one hanging answer could delay all others.
     this.#dispatcher = createDispatcher(options.proxy, { connectTimeout: options.timeouts.connectMs, allowH2: false })
   }
 
   /**
-   * Sends one request and reads its answer with any status. The body of a failure status is null if unreadable.
-   * @throws UpstreamTransientError: `network` without a complete answer, `oversized` over the body limit, `unavailable` if undecodable; the
-   * abort reason of `signal`.
+   * Sends one request and reads its answer, which may have any status. If the answer is a failure and its body can't be
+   * read, `body` is null.
+   * @throws UpstreamTransientError `network`: no complete answer arrived. `oversized`: the body is over the limit.
+   * `unavailable`: the body can't be decoded.
+   * @throws the reason of `signal` when it aborts.
    */
   async send(call: Call, parts: Parts, signal?: AbortSignal): Promise<HttpAnswer> {
     signal?.throwIfAborted()
@@ -83,7 +85,7 @@ export class Http {
         signal: stop.signal,
         ...(parts.take && { bodyTimeout: DOCUMENT_TIMES.silentMs }),
       })
-      // undici ignores the signal until it has a connection, which a proxy may never provide.
+      // Without `abortable`, undici ignores the signal until it has a connection. A proxy may never open one.
       const { statusCode, headers, body: stream } = await abortable(sent, stop.signal)
       clearTimeout(headersTimer)
       if (parts.take && statusCode >= 200 && statusCode < 400) {
@@ -108,7 +110,7 @@ export class Http {
     }
   }
 
-  /** Aborts requests in flight, which fail as `network`. */
+  /** Aborts requests in flight. They fail with class `network`. */
   async close(): Promise<void> {
     await this.#dispatcher.destroy()
   }
@@ -127,16 +129,19 @@ export class Http {
   }
 }
 
-/** undici's message for a refused proxy request. */
+/** Matches undici's message for a request that the proxy refused. */
 const PROXY_ANSWER = /^Proxy (?:response|Authentication Required) \((\d{3})\)/
 
-/** undici codes of proxy tunnels; answers have our own timeouts. */
+/**
+ * undici's error codes for failed proxy tunnels. The headers timeout can only mean a tunnel, because answers have our
+ * own timeouts.
+ */
 const TUNNEL_FAULTS: Readonly<Record<string, string>> = {
   UND_ERR_PRX_CONN: 'the proxy broke off the connection',
   UND_ERR_HEADERS_TIMEOUT: 'the proxy did not answer',
 }
 
-/** @returns the proxy's fault, or null. */
+/** @returns a description of what the proxy did wrong; null if the proxy didn't cause the error. */
 export function proxyFault(error: unknown): string | null {
   if (!(error instanceof Error)) return null
   if (error instanceof ProxyAwayError) return error.message
@@ -145,7 +150,7 @@ export function proxyFault(error: unknown): string | null {
   return TUNNEL_FAULTS['code' in error ? String(error.code) : ''] ?? null
 }
 
-/** @returns the error's code, such as ECONNREFUSED. Foreign messages may contain secrets. */
+/** @returns the error's code, such as ECONNREFUSED. The message isn't used, because it may contain secrets. */
 export function codeOf(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown'
   return proxyFault(error) ?? ('code' in error && typeof error.code === 'string' ? error.code : error.name)

@@ -1,16 +1,19 @@
 import type { Call } from './operations.ts'
 
-/** The service's page limits. Pages may be shorter (trap 6). */
+/** The service's limits of items per page. A page may have fewer items (trap 6). */
 const MAX_ITEMS: Readonly<Record<string, number>> = { events: 100, thread: 200 }
-/** Limit of a page, since several are in memory at the same time. A page of one item may use the client's limit. */
+/**
+ * Limit of a page, because several pages are in memory at the same time. A page of one item may use the client's limit
+ * instead.
+ */
 const PAGE_LIMIT_BYTES = 4 * 1024 * 1024
 const SHRINK_FACTOR = 4
 const GROW_FACTOR = 2
-/** Pages under 1/8 of the limit grow. */
+/** Pages smaller than 1/8 of the byte limit get more items next time. */
 const SMALL_SHARE = 8
 const MAX_REMEMBERED = 1_000
 
-/** Page size of each feed: the maximum, or less after pages that were too large. */
+/** Items per page for each feed: the maximum, or fewer after a page was too large. */
 export class PageSizes {
   readonly #lowered = new Map<string, number>()
 
@@ -19,14 +22,20 @@ export class PageSizes {
     return { items, bodyLimitBytes: items > 1 ? PAGE_LIMIT_BYTES : undefined }
   }
 
-  /** Records an oversized page. @returns whether the page size can shrink. */
+  /**
+   * Reduces the page size after an oversized page.
+   * @returns false if the page size is already one item.
+   */
   lower(call: Call): boolean {
     const items = this.#itemsOf(call)
     if (items > 1) this.#remember(call, Math.max(1, Math.floor(items / SHRINK_FACTOR)))
     return items > 1
   }
 
-  /** Records the size of a page in characters. */
+  /**
+   * Increases a reduced page size after a small page.
+   * @param chars length of the page.
+   */
   fitted(call: Call, chars: number): void {
     if (chars >= PAGE_LIMIT_BYTES / SMALL_SHARE) return
     const items = this.#itemsOf(call) * GROW_FACTOR

@@ -1,11 +1,14 @@
 import { BlockList, isIP } from 'node:net'
 
-/** `private` requires `allow_private`; `never` is always refused. */
+/** `private` addresses need `allow_private`. `never` addresses are always refused. */
 type AddressClass = 'public' | 'private' | 'never'
 
 type Range = readonly [network: string, prefix: number]
 
-/** Loopback, private, link-local, shared, and ranges for documentation, benchmarks and future use. */
+/**
+ * Loopback, private, link-local, and shared addresses, and ranges for documentation, benchmarks, and other special
+ * uses.
+ */
 const PRIVATE_V4: readonly Range[] = [
   ['10.0.0.0', 8],
   ['100.64.0.0', 10],
@@ -20,7 +23,7 @@ const PRIVATE_V4: readonly Range[] = [
   ['198.51.100.0', 24],
   ['203.0.113.0', 24],
 ]
-/** Unspecified, multicast, reserved, and cloud metadata services, which expose credentials. */
+/** Unspecified, multicast, and reserved addresses, and metadata services of clouds, which expose credentials. */
 const NEVER_V4: readonly Range[] = [
   ['0.0.0.0', 8],
   ['224.0.0.0', 4],
@@ -58,11 +61,11 @@ const lists = {
   private: { 4: listOf(PRIVATE_V4, 'ipv4'), 6: listOf(PRIVATE_V6, 'ipv6') },
 } as const
 
-/** An IPv6 prefix whose addresses contain an IPv4 address at `bytes`. */
+/** An IPv6 prefix whose addresses contain an IPv4 address. `bytes` are the positions of the four IPv4 bytes. */
 interface Holder {
   readonly prefix: readonly number[]
   readonly bytes: readonly [number, number, number, number]
-  /** All bytes from here are zero. */
+  /** All bytes from this position must be zero. */
   readonly zeroFrom?: number
 }
 
@@ -73,7 +76,7 @@ const HOLDERS: readonly Holder[] = [
   { prefix: [0x64, 0xff9b, 0, 0, 0, 0], bytes: [12, 13, 14, 15] },
   { prefix: [0x2002], bytes: [2, 3, 4, 5] },
 ]
-/** Holders of private addresses: prefixes of local translators (RFC 8215, RFC 6052). */
+/** Prefixes of local IPv4 translators (RFC 8215, RFC 6052). `PRIVATE_V6` contains their addresses. */
 const PRIVATE_HOLDERS: readonly Holder[] = [
   { prefix: [0x64, 0xff9b, 1], bytes: [6, 7, 9, 10], zeroFrom: 11 },
   { prefix: [0x64, 0xff9b, 1], bytes: [7, 9, 10, 11], zeroFrom: 12 },
@@ -81,7 +84,10 @@ const PRIVATE_HOLDERS: readonly Holder[] = [
   { prefix: [0x64, 0xff9b, 1], bytes: [12, 13, 14, 15] },
 ]
 
-/** @param address an IP address; a zone (`%eth0`) is allowed. @returns `never` for other text. */
+/**
+ * @param address an IP address, with or without a zone (`%eth0`).
+ * @returns the class; `never` if the text isn't an IP address.
+ */
 export function classOf(address: string): AddressClass {
   const bare = address.replace(/%.*$/, '')
   const version = isIP(bare)
@@ -91,7 +97,7 @@ export function classOf(address: string): AddressClass {
   if (own === 'never') return own
   const held = heldV4(groupsOf(bare), own === 'public' ? HOLDERS : PRIVATE_HOLDERS)
   const heldClass = held === null ? own : classIn(held, 4)
-  // A private address stays private.
+  // A public IPv4 address inside a private IPv6 address doesn't make the address public.
   return heldClass === 'public' ? own : heldClass
 }
 
@@ -101,7 +107,7 @@ export function mayConnect(address: string, allowPrivate: boolean): boolean {
 }
 
 /**
- * Checks a host before resolution: addresses and names of this machine.
+ * Checks a host before DNS resolution. Refuses forbidden IP addresses, and `localhost` unless `allowPrivate`.
  * @param host from a URL; IPv6 with or without brackets.
  */
 export function mayName(host: string, allowPrivate: boolean): boolean {
@@ -110,7 +116,7 @@ export function mayName(host: string, allowPrivate: boolean): boolean {
   return allowPrivate || !/^(?:.+\.)?localhost$/i.test(bare)
 }
 
-/** Removes the brackets of IPv6. */
+/** Removes the brackets around an IPv6 address. */
 export function bareHost(host: string): string {
   return host.replace(/^\[(.*)\]$/, '$1')
 }

@@ -2,26 +2,27 @@ import { isIP } from 'node:net'
 import { buildConnector } from 'undici'
 import { classOf, mayConnect } from './address-guard.ts'
 
-/** As `dns.lookup`, for all addresses. */
+/** Like `dns.lookup` with `all: true`. */
 export type LookupAll = (host: string, options: { readonly all: true }, done: LookupDone) => void
 type LookupDone = (error: Error | null, addresses: readonly { readonly address: string; readonly family: number }[]) => void
 
-/** A client's certificate and trusted authority, as PEM. */
+/** A client certificate with its key, and trusted authorities, as PEM texts. */
 export interface TlsContent {
   readonly cert?: string
   readonly key?: string
-  /** Trusted authorities, instead of the built-in ones. */
+  /** Trusted authorities. They replace the built-in list. */
   readonly ca?: string
 }
 
-/** The address was refused without connecting. */
+/** No connection was opened, because the address isn't allowed. */
 export class RefusedAddressError extends Error {
   override readonly name = 'RefusedAddressError'
 }
 
 /**
- * Connects only to allowed addresses of a name. `mayName` checks addresses in URLs first.
- * @param tls default: no client certificate, and the well-known authorities.
+ * Makes a connector that connects only to allowed addresses of a host name. If a URL has an IP address, check it with
+ * `mayName` first.
+ * @param tls default: no client certificate, and the built-in authorities.
  */
 export function guardedConnector(
   allowPrivate: boolean,
@@ -50,13 +51,16 @@ export function guardedConnector(
   return (options, done) =>
     connect(options, (...[error, socket]) => {
       if (error !== null) return done(error, null)
-      // An alert after the handshake leaves the socket open, and undici would report only the end of the connection.
+      // A TLS alert after the handshake leaves the socket open. undici would report only that the connection ended.
       socket.once('error', () => socket.destroy())
       done(null, socket)
     })
 }
 
-/** The error for a refused address. @param host the name, or the address itself. */
+/**
+ * @returns the error text for a refused address.
+ * @param host the host name, or the address itself.
+ */
 export function refusedAddress(host: string, address: string): string {
   const which = host === address ? host : `${host} resolves to ${address}, which`
   if (isIP(address) !== 0 && classOf(address) === 'never')

@@ -5,48 +5,51 @@ import type { MarketEvent, ThreadMessage } from '../../model/records.ts'
 import { parseUuid } from '../../model/uuid.ts'
 import { readEvent, readMessage } from '../wire/feeds.ts'
 
-/** `type` of a delivery that `doctor` sends through the public URL. Stored like other deliveries, without effect. */
+/**
+ * `type` of a delivery that `doctor` sends through the public URL. The delivery is stored like any other, without
+ * effect.
+ */
 export const SELF_DELIVERY_TYPE = 'submission_mirror.self_delivery'
-/** Prefix of the ids of self deliveries. */
+/** Start of the ids of self deliveries. */
 export const SELF_DELIVERY_PREFIX = 'doctor_'
-/** Header of the answer to a self delivery: `Arrival` as JSON. */
+/** Header of the answer to a self delivery. Contains an `Arrival` as JSON. */
 export const ARRIVAL_HEADER = 'submission-mirror-arrival'
 
 /** How a self delivery reached the receiver. */
 export const arrival = z.object({
-  /** The connected client or proxy. */
+  /** Address of the connected client or proxy. */
   peer: z.string(),
-  /** The sender that the receiver counts: the peer, or the client that a trusted proxy names. */
+  /** The address that counts as the sender: the peer, or the client that a trusted proxy names. */
   sender: z.string(),
   /** Whether the request had the header `X-Forwarded-For`. */
   is_forwarded: z.boolean(),
 })
 export type Arrival = z.output<typeof arrival>
 
-/** A parsed delivery body (spec, Events, Webhooks). */
+/** A parsed delivery body (specification: Events, Webhooks). */
 export interface Delivery {
-  /** The body's `type`, or null. */
+  /** The body's `type`; null if the body has none. */
   readonly type: string | null
-  /** Of a `submission.message` delivery. */
+  /** Set for a `submission.message` delivery that matches the specification; otherwise null. */
   readonly message: { readonly submissionId: string; readonly message: ThreadMessage } | null
-  /** Complete market events of a known submission. */
+  /** Complete market events. Each has the submission that the body names. */
   readonly events: readonly { readonly submissionId: string; readonly event: MarketEvent }[]
-  /** Every UUID under a key `submission_id`. */
+  /** Every UUID in a field `submission_id`. */
   readonly submissionIds: readonly string[]
-  /** Every other UUID, perhaps of a known submission. */
+  /** Every other UUID in the body. Some may be ids of known submissions. */
   readonly otherIds: readonly string[]
-  /** undefined if not JSON. */
+  /** The parsed body; undefined if the body isn't JSON. */
   readonly json: unknown
   readonly isJson: boolean
 }
 
-/** Search limits. The feeds provide the rest. */
+/** Limits of the search for events and ids. Reading the feeds finds what the search misses. */
 const MAX_DEPTH = 8
 const MAX_VALUES = 300_000
 
 /**
- * Parses a delivery body. The spec doesn't define `submission.events`, so events are found anywhere, each for the nearest enclosing
- * `submission_id` (trap 25). Never throws.
+ * Parses a delivery body. Never throws. The specification doesn't define `submission.events`, so events are searched
+ * for in the whole body. An event belongs to the nearest enclosing `submission_id` (trap 25).
  */
 export function readDelivery(body: Buffer): Delivery {
   const json = parse(body)
@@ -99,12 +102,15 @@ function search(value: unknown, around: string | null, depth: number, found: Fou
   }
 }
 
-/** Envelopes may have an id, a type and a time too, but no market with a name. */
+/**
+ * @returns whether an object is a market event. An envelope may also have an id, a type, and a time, but has no market
+ * with a name.
+ */
 function isWholeEvent(value: Record<string, unknown>): boolean {
   return isObject(value['market']) && typeof value['market']['name'] === 'string'
 }
 
-/** Ignores a byte order mark, as in answers (RFC 8259, section 8.1). */
+/** @returns the parsed JSON; undefined if the body isn't JSON. Ignores a byte order mark (RFC 8259, section 8.1). */
 function parse(body: Buffer): unknown {
   try {
     return parseExact(body.toString('utf8').replace(/^\ufeff/, ''))

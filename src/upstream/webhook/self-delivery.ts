@@ -15,16 +15,17 @@ export type SelfDelivery =
       readonly type: 'answered'
       readonly id: string
       readonly status: number
-      /** null if missing in the answer. */
+      /** null if the answer lacks the header, or if the header is malformed. */
       readonly arrival: Arrival | null
     }
-  /** `code`: such as ECONNREFUSED. */
+  /** `code` is an error code, such as ECONNREFUSED. */
   | { readonly type: 'unanswered'; readonly code: string }
 
 const ANSWER_WITHIN_MS = 10_000
 
 /**
- * Posts one signed self delivery as the service would, without following redirects. The worker ignores and removes it.
+ * Posts one signed self delivery in the format of the service. Doesn't follow redirects. The worker later ignores the
+ * delivery and removes its body.
  * @param bytes minimum length of the body.
  * @throws the reason of `signal` when it aborts.
  */
@@ -56,7 +57,7 @@ export async function sendSelfDelivery(
       body,
       signal: aborted,
     })
-    // undici ignores the signal until it has a connection.
+    // Without `abortable`, undici ignores the signal until it has a connection.
     const answer = await abortable(sent, aborted)
     await answer.body.dump().catch(() => undefined)
     return { type: 'answered', id, status: answer.statusCode, arrival: readArrival(answer.headers[ARRIVAL_HEADER]) }

@@ -2,47 +2,50 @@ import { createHash, timingSafeEqual } from 'node:crypto'
 import type { SecretText } from '../../base/secret.ts'
 import { SCHEME, SigningKey } from './signing-key.ts'
 
-/** Allowed deviation of a delivery's timestamp. */
+/** Allowed difference between a delivery's timestamp and its time of receipt. */
 const TOLERANCE_S = 300
-/** Limit of the id, a database key. */
+/** Longest delivery id that is stored unchanged. The id is a database key. */
 const MAX_ID_LENGTH = 512
-/** Limit of signatures per header. */
+/** Signatures that are checked per header. */
 const MAX_SIGNATURES = 16
 const TIMESTAMP = /^\d{1,11}$/
-/** Signed with a secret to derive its tag. */
+/** The HMAC of this text with a secret is the tag of the secret. */
 const TAG_TEXT = 'submission-mirror: which secret is this?'
 const TAG_LENGTH = 8
 
-/** Why a delivery is rejected. `unknown_scheme`: no signature has a supported scheme (trap 26). */
+/** Why the signature of a delivery is rejected. `unknown_scheme`: no signature has the scheme `v1` (trap 26). */
 export type SignatureFault = 'missing_headers' | 'bad_timestamp' | 'stale_timestamp' | 'unknown_scheme' | 'wrong_signature'
 
-/** Headers by lower-case name. */
+/** Header values by lower-case name. */
 export type HeaderValues = Readonly<Record<string, string | readonly string[] | undefined>>
 
 interface SignatureClaim {
   readonly deliveryId: string
   readonly timestamp: number
-  /** Base64, without the scheme. */
+  /** In base64, without the scheme. */
   readonly signatures: readonly string[]
-  /** The three headers, under their original names. */
+  /** The headers with id, timestamp, and signature, under their original names. */
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** Claims of `svix-*`, then of `webhook-*` if they differ. */
+/** The claims of the `svix-*` headers and of the `webhook-*` headers. Invalid and identical claims are left out. */
 export type SignatureClaims = readonly [SignatureClaim, ...SignatureClaim[]]
 
 type CheckResult = { readonly ok: true; readonly claims: SignatureClaims } | { readonly ok: false; readonly reason: SignatureFault }
 
-/** `secret`: position of the matching secret, from 1. `headers`: the three verified headers. */
+/**
+ * `secret` is the position of the matching secret, from 1. `headers` are the verified headers with id, timestamp, and
+ * signature.
+ */
 export type VerifyResult =
   | { readonly ok: true; readonly deliveryId: string; readonly secret: number; readonly headers: SignatureClaim['headers'] }
   | { readonly ok: false; readonly reason: SignatureFault }
 
 /**
- * Checks headers before the body is read: a complete triple (`svix-*` or `webhook-*`), a timestamp within 300 s of `atMs`, a supported
- * scheme. Each triple is one claim, so that a broken triple can't invalidate another.
+ * Checks the headers before the body is read. There are two sets of three headers: `svix-*` and `webhook-*`. A set is
+ * valid if it is complete, has a supported scheme, and has a timestamp within 300 s of `atMs`. One valid set is enough.
  * @param atMs milliseconds since the epoch: now, or the time of receipt.
- * @returns the claims to verify, or the fault of the first triple.
+ * @returns one claim to verify per valid set. Without a valid set, the fault of the first set.
  */
 export function checkHeaders(headers: HeaderValues, atMs: number): CheckResult {
   const read = findTriples(headers).map((triple) => readClaim(triple, atMs))
@@ -62,22 +65,22 @@ function readClaim(found: Triple, atMs: number): SignatureClaim | SignatureFault
   return { deliveryId, timestamp, signatures, headers: found.headers }
 }
 
-/** Verifies deliveries of one account: HMAC-SHA256 over the raw body, with each of the account's secrets (trap 37). */
+/** Verifies deliveries of one account. Tries each of the account's secrets: HMAC-SHA256 over the raw body (trap 37). */
 export class DeliveryVerifier {
-  /** Tags of the secrets, in order. See `secretTag`. */
+  /** Tags of the secrets, in the same order. See `secretTag`. */
   readonly tags: readonly string[]
   readonly #keys: readonly SigningKey[]
 
   /**
-   * @param secrets `whsec_…` or bare base64.
-   * @throws Error if one is empty or not base64.
+   * @param secrets `whsec_…`, or base64 without this prefix.
+   * @throws Error if a secret is empty or not base64.
    */
   constructor(secrets: readonly SecretText[]) {
     this.#keys = secrets.map((secret) => new SigningKey(secret.reveal()))
     this.tags = this.#keys.map(tagOf)
   }
 
-  /** Verifies claims in order until one matches. Takes 5 ms for 4 MiB per claim and secret. */
+  /** Verifies the claims in order until one matches. A body of 4 MiB takes 5 ms per claim and secret. */
   verify(claims: SignatureClaims, body: Buffer): VerifyResult {
     for (const claim of claims) {
       const secret = this.#secretOf(claim, body)
@@ -86,19 +89,22 @@ export class DeliveryVerifier {
     return { ok: false, reason: 'wrong_signature' }
   }
 
-  /** Verifies a stored rejected delivery as of `atMs`. */
+  /**
+   * Verifies a stored, rejected delivery again.
+   * @param atMs time of receipt, in milliseconds since the epoch.
+   */
   verifyAt(atMs: number, headers: HeaderValues, body: Buffer): VerifyResult {
     const checked = checkHeaders(headers, atMs)
     return checked.ok ? this.verify(checked.claims, body) : checked
   }
 
-  /** @returns the position of the matching secret, or null. */
+  /** @returns the position of the secret that made the signature, from 1; null if no secret matches. */
   #secretOf(claim: SignatureClaim, body: Buffer): number | null {
     const signedAt = new Date(claim.timestamp * 1000)
     let position = 0
     for (const key of this.#keys) {
       position += 1
-      // The library's `verify` would reject old deliveries by the real clock. `sign` costs the same.
+      // The library's `verify` would reject an old delivery, because it compares the timestamp with the current time.
       const expected = key.sign(claim.deliveryId, signedAt, body)
       if (isAmong(expected.slice(SCHEME.length), claim.signatures)) return position
     }
@@ -106,7 +112,10 @@ export class DeliveryVerifier {
   }
 }
 
-/** A short, stable name of a webhook secret: 32 bits of an HMAC keyed with it. Reveals nothing, since secrets are random. */
+/**
+ * @returns a short, stable name of a webhook secret: 32 bits of an HMAC with the secret as key. Secrets are random, so
+ * the name doesn't reveal the secret.
+ */
 export function secretTag(secret: SecretText): string {
   return tagOf(new SigningKey(secret.reveal()))
 }
@@ -125,12 +134,15 @@ const TRIPLES = [
   ['webhook-id', 'webhook-timestamp', 'webhook-signature'],
 ] as const
 
-/** Only complete triples count: the signature covers the id. */
+/**
+ * Finds complete sets of three headers. An incomplete set is ignored, because the signature covers the id and the
+ * timestamp.
+ */
 function findTriples(headers: HeaderValues): Triple[] {
   const found: Triple[] = []
   for (const [id, timestamp, signature] of TRIPLES) {
     const values = wholeTriple(headers[id], headers[timestamp], headers[signature])
-    // Skips identical values under both names.
+    // The same values under both names count once.
     if (values === null || found[0]?.values.every((value, index) => value === values[index])) continue
     found.push({ values, headers: { [id]: values[0], [timestamp]: values[1], [signature]: values[2] } })
   }
@@ -152,7 +164,7 @@ function readSignatures(header: string): string[] {
   return known
 }
 
-/** Replaces an overlong id with its hash. */
+/** @returns the id as a database key. A hash replaces an id that is too long. */
 function keyOf(deliveryId: string): string {
   return deliveryId.length <= MAX_ID_LENGTH ? deliveryId : `sha256:${createHash('sha256').update(deliveryId).digest('hex')}`
 }

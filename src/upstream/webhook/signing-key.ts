@@ -4,17 +4,21 @@ import { Webhook } from 'svix'
 
 const SECRET_PREFIX = 'whsec_'
 export const SCHEME = 'v1,'
-/** Up to this size the library's JavaScript hash is faster. */
+/** Up to this size, the library's JavaScript hash is faster than the native hash. */
 const SMALL_BYTES = 4 << 10
 
 /**
- * The library's webhook secret with native hashing of bytes. The library hashes text in JavaScript: 4 MiB would block the event loop for 90
- * ms. It also confuses different invalid UTF-8. Valid text gets equal signatures.
+ * A webhook secret that hashes large bodies with native code. The library hashes in JavaScript: 4 MiB would block the
+ * event loop for 90 ms. The library also treats different invalid UTF-8 bytes as equal. Signatures of valid UTF-8 are
+ * the same.
  */
 export class SigningKey extends Webhook {
   readonly #bytes: Buffer
 
-  /** @param secret `whsec_…` or bare base64. @throws Error if empty or not base64. */
+  /**
+   * @param secret `whsec_…`, or base64 without this prefix.
+   * @throws Error if the secret is empty or not base64.
+   */
   constructor(secret: string) {
     super(secret)
     this.#bytes = Buffer.from(secret.startsWith(SECRET_PREFIX) ? secret.slice(SECRET_PREFIX.length) : secret, 'base64')
@@ -27,7 +31,7 @@ export class SigningKey extends Webhook {
     return SCHEME + signed.update(payload).digest('base64')
   }
 
-  /** @returns `length` hex digits of the HMAC of `text`. */
+  /** @returns the first `length` hex digits of the HMAC of `text`. */
   tag(text: string, length: number): string {
     return createHmac('sha256', this.#bytes).update(text).digest('hex').slice(0, length)
   }

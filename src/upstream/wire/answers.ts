@@ -5,8 +5,8 @@ import { idOf, jsonOf, textOf } from './fields.ts'
 import { itemsIn } from './lists.ts'
 
 /**
- * One page of a feed. Only a null `nextCursor` ends the feed (trap 1). `isEndConfirmed`: the page contains null; a missing cursor counts as null
- * but confirms nothing.
+ * One page of a feed. A null `nextCursor` ends the feed (trap 1). `isEndConfirmed`: the service sent a null cursor. If
+ * the service sent no cursor, the feed ends, but the end isn't confirmed.
  */
 export interface FeedPage<T> {
   readonly items: readonly T[]
@@ -14,37 +14,41 @@ export interface FeedPage<T> {
   readonly isEndConfirmed: boolean
 }
 
-/** The identity of the credentials. Only the brokerage is pinned, since key rotation changes the rest. */
+/** The identity of the credentials. An account keeps its brokerage. The other fields change when the key is rotated. */
 export interface Identity {
-  /** `api_client`, `user` or another value. */
+  /** `api_client`, `user`, or another value. */
   readonly kind: string
-  /** The brokerage's id, else its name, else its JSON. */
+  /** The brokerage's id. Without an id, its name or other fields. */
   readonly brokerage: string
-  /** The credential's public id; null if unknown. */
+  /** Public id of the credential; null if unknown. */
   readonly clientId: string | null
   /** Name of the credential or user. */
   readonly label: string | null
-  /** Codes of active states; null for all. */
+  /** Codes of the US states where the service is active. Null means no restriction. */
   readonly activeStates: readonly string[] | null
-  /** The granted scopes, if known. */
+  /** The granted scopes. Missing if unknown. */
   readonly scopes?: readonly string[]
 }
 
 /**
- * @param list the key of the page's items.
+ * Reads a page of a feed.
+ * @param list name of the list with the page's items.
  * @returns null if `raw` isn't a page.
  */
 export function readPage(raw: unknown, list: 'events' | 'messages'): FeedPage<unknown> | null {
   const items = itemsIn(raw, list)
   if (items === null || !isObject(raw)) return null
   const { next_cursor: next } = raw
-  // A cursor is opaque, but both databases must store it exactly (trap 5).
+  // The databases must store the cursor unchanged. A cursor that they can't store makes the page invalid (trap 5).
   const isEnd = next === null || next === undefined
   if (!isEnd && (typeof next !== 'string' || next !== storableText(next))) return null
   return { items, nextCursor: isEnd ? null : next, isEndConfirmed: next === null }
 }
 
-/** Reads `GET /broker/me`; null without kind or brokerage. */
+/**
+ * Reads the answer of `GET /broker/me`.
+ * @returns null if the kind or the brokerage is missing.
+ */
 export function readIdentity(raw: unknown): Identity | null {
   if (!isObject(raw)) return null
   const [kind, brokerage, scopes] = [textOf(raw['kind']), brokerageOf(raw['brokerage']), scopesOf(raw['scope'])]
@@ -60,13 +64,16 @@ export function readIdentity(raw: unknown): Identity | null {
   }
 }
 
-/** Reads a token answer; null without a usable token. */
+/**
+ * Reads the answer of the token endpoint.
+ * @returns null if the answer has no usable token.
+ */
 export function readToken(raw: unknown): FetchedToken | null {
   const read = readTokenAnswer(raw)
   return read && { token: read.token, expiresInSeconds: tokenLifeSeconds(read.expiresInSeconds) }
 }
 
-// Undefined in the spec: text, as for tokens, or a list.
+// The specification doesn't define `scope`. Accepts a text, as in token answers, or a list.
 function scopesOf(value: unknown): readonly string[] | null {
   const words =
     typeof value === 'string' ? value.split(/[\s,]+/) : Array.isArray(value) ? value.filter((word) => typeof word === 'string') : []
@@ -78,7 +85,7 @@ function textsOf(value: unknown): readonly string[] | null {
   return Array.isArray(value) ? value.flatMap((item) => textOf(item) ?? []) : null
 }
 
-// The spec doesn't define `brokerage`: text, or an object with or without an id.
+// The specification doesn't define `brokerage`. Accepts a text, or an object with or without an id.
 function brokerageOf(value: unknown): string | null {
   if (!isObject(value)) return idOf(value)
   for (const key of ['id', 'name', 'slug']) {

@@ -19,23 +19,26 @@ const tables = { bind_request: bindRequests, policy: policies, insured: insureds
 
 interface RecordReading {
   readonly recordFields: RecordFields
-  /** Excludes tax ids from columns. */
+  /** Removes tax ids before values become columns. */
   readonly protection: Pick<Protection, 'dropped'>
 }
 
-/** @returns null if the answer isn't the requested record. */
+/**
+ * Reads a bind request, a policy, or an insured.
+ * @returns null if the answer isn't the requested record.
+ */
 export function readById(read: IdRead, ownId: string, raw: unknown, { recordFields, protection }: RecordReading): View | null {
   if (read === 'bind_request') return readBindRequest(ownId, raw)
   const kept = rawOf(raw)
-  // The spec doesn't define record fields (trap 57).
+  // The specification doesn't define the fields of policies and insureds (trap 57).
   if (!isObject(raw) || kept === null) return null
   const paths = read === 'policy' ? recordFields.policies : recordFields.insureds
   const view = viewById(read, ownId, { ...recordColumns(protection.dropped(kept), tables[read].fields, paths), raw: kept })
-  // An insured has many submissions.
+  // A policy belongs to one submission. An insured can have several, so it gets no submission here.
   return read === 'policy' ? { ...view, ownSubmissionId: parseUuid(raw['submission_id']) } : view
 }
 
-/** The view of a 404: the record is gone. */
+/** @returns the view for a 404 answer. Applying this view marks the record as gone. */
 export function goneById(read: IdRead, ownId: string): View {
   return viewById(read, ownId, null)
 }

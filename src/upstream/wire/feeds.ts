@@ -8,18 +8,24 @@ import { rawOf } from './fields.ts'
 import { itemsIn } from './lists.ts'
 import { rowOf } from './row.ts'
 
-/** Reads a market event; null without its key. */
+/**
+ * Reads a market event.
+ * @returns null if a required field is missing.
+ */
 export function readEvent(raw: unknown): MarketEvent | null {
   return rowOf(marketEvents, raw) as MarketEvent | null
 }
 
-/** Reads a ThreadMessage; null without its key. */
+/**
+ * Reads a thread message with its attachments.
+ * @returns null if a required field is missing.
+ */
 export function readMessage(raw: unknown): ThreadMessage | null {
   const message = rowOf(threadMessages, raw) as ThreadMessage['message'] | null
   return message && { message, attachments: (itemsIn(raw, 'attachments') ?? []).map(readAttachment) }
 }
 
-/** A malformed attachment keeps its position. */
+/** Reads an attachment. A malformed attachment also gets a row, so the other attachments keep their positions. */
 function readAttachment(raw: unknown, position: number): Attachment {
   const row = rowOf(threadAttachments, isObject(raw) ? raw : {}) as Pick<Attachment, 'name' | 'download_path'> | null
   const { name = null, download_path = null } = row ?? {}

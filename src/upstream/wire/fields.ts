@@ -3,37 +3,40 @@ import { exactText, exactTextWithout } from '../../model/exact-json.ts'
 import { isObject, type Json, storableJson, storableJsonText, storableText } from '../../model/json.ts'
 import { parseUuid } from '../../model/uuid.ts'
 
-/** Values of the service as column values. Unreadable values are null, and stay in `raw` (traps 57, 58). Never throws. */
+/**
+ * Converts values of the service to column values. An unreadable value becomes null and stays in the column `raw`
+ * (traps 57, 58). Never throws.
+ */
 
-/** @returns text that both databases can store (trap 72), else null. */
+/** @returns a text that both databases can store (trap 72); null if the value isn't text. */
 export function textOf(value: unknown): string | null {
   return typeof value === 'string' ? storableText(value) : null
 }
 
-/** @returns a lower-case UUID, or other non-empty text unchanged. */
+/** @returns a UUID in lower case, or another non-empty text; null for other values. */
 export function idOf(value: unknown): string | null {
   return typeof value === 'string' && value !== '' ? (parseUuid(value) ?? storableText(value)) : null
 }
 
-/** Limit of an id in a key, in characters. Postgres index entries fit some 2,700 bytes. */
+/** Limit of an id in a key, in characters. A Postgres index entry can have about 2,700 bytes. */
 const MAX_KEY_LENGTH = 512
 
-/** `idOf` for a key. A longer id is replaced with its hash. */
+/** Like `idOf`, for a key column. A hash replaces a longer id. */
 export function keyOf(value: unknown): string | null {
   const given = idOf(value)
   if (given === null || given.length <= MAX_KEY_LENGTH) return given
   return `sha256:${createHash('sha256').update(given).digest('hex')}`
 }
 
-/** Nesting limit. Nothing in the spec nests deeper. */
+/** Nesting limit of JSON values. No value in the specification is nested deeper. */
 const MAX_DEPTH = 32
 
-/** @returns the JSON value with storable text; null if nested too deep. */
+/** @returns the JSON value with texts that both databases can store; null if the value is nested too deep. */
 export function jsonOf(value: unknown): Json {
   return nestsWithin(value, MAX_DEPTH) ? storableJson(value as Json) : null
 }
 
-/** @returns the list with storable text, else null. */
+/** @returns the list with texts that both databases can store; null if the value isn't a list. */
 export function listOf(value: unknown): Json {
   return Array.isArray(value) ? jsonOf(value) : null
 }
@@ -43,12 +46,15 @@ function nestsWithin(value: unknown, depth: number): boolean {
   return depth > 0 && Object.values(value).every((item) => nestsWithin(item, depth - 1))
 }
 
-/** @returns JSON text with exact numbers and storable texts; null if not JSON. */
+/**
+ * @returns JSON text with exact numbers and texts that both databases can store; null if the value can't be written as
+ * JSON.
+ */
 export function rawOf(value: unknown): string | null {
   return storable(jsonText(value, exactText))
 }
 
-/** As `rawOf`, without the list `name`, whose items have rows. */
+/** Like `rawOf`, without the list `name`. The items of this list have their own rows. */
 export function rawWithout(name: string, answer: Readonly<Record<string, unknown>>): string | null {
   return storable(jsonText(answer, () => exactTextWithout(answer, name)))
 }
@@ -61,12 +67,12 @@ function jsonText(value: unknown, write: (value: unknown) => string | undefined)
   try {
     return write(value) ?? null
   } catch {
-    // Too deeply nested, or not JSON.
+    // The value is nested too deep, or isn't JSON.
     return null
   }
 }
 
-/** @returns a safe integer, else null (trap 69). */
+/** @returns the number if it is a safe integer (trap 69); otherwise null. */
 export function countOf(value: unknown): number | null {
   return typeof value === 'number' && Number.isSafeInteger(value) ? value : null
 }
@@ -79,7 +85,7 @@ export function flagOf(value: unknown): boolean | null {
   return typeof value === 'boolean' ? value : null
 }
 
-/** @returns text unchanged; other values as JSON text, with numbers as doubles. */
+/** @returns text unchanged; other values as JSON text. Numbers are written as JavaScript doubles. */
 export function textOrJsonOf(value: unknown): string | null {
   return isObject(value) || Array.isArray(value) ? textOf(jsonText(value, JSON.stringify)) : scalarText(value)
 }

@@ -11,26 +11,30 @@ interface ReadItem {
 }
 
 interface ListReading {
-  /** The key of the parent row. */
+  /** Columns with the key of the parent row. */
   readonly of?: Row
-  /** Default: the table's read. */
+  /** The read that supplies the columns. Default: the table's own read. */
   readonly read?: Entity['read']
-  /** Columns missing from the item. @param position in the list, from 0. */
+  /**
+   * Computes columns that the item doesn't have.
+   * @param position in the list, from 0.
+   */
   readonly addColumns?: (row: Row, position: number) => Row
-  /** Whether the list is complete; its items must be readable too. */
+  /** Whether the answer has the complete list. An unreadable item makes the list incomplete in any case. */
   readonly isWhole?: boolean
 }
 
-/** The lists of a view. */
+/** Collects the lists of a view. */
 export class Lists {
   readonly lists: ViewList[] = []
-  /** JSON text of items without a row: malformed ones, and those with another item's id. */
+  /** JSON texts of items without a row: malformed items, and items whose id a later item repeats with other content. */
   readonly unreadable: string[] = []
 
   /**
-   * Reads a list into rows of a table. If items share an id, the last gets the row. Items without an id are numbered (trap 67).
-   * @param items null without a list: the table's or parent's rows are then unknown (trap 64).
-   * @returns the items with a row.
+   * Reads a list into rows of a table. If items share an id, the last item gets the row. Items without an id get keys
+   * from their content (trap 67).
+   * @param items null if the answer has no list. Stored rows are then left unchanged (trap 64).
+   * @returns the items that got a row.
    */
   read(entity: Entity, items: readonly unknown[] | null, reading: ListReading = {}): readonly ReadItem[] {
     const { of = {}, read, addColumns = () => ({}), isWhole = items !== null } = reading
@@ -65,20 +69,23 @@ export class Lists {
   }
 }
 
-/** For a view with one list. */
+/** Reads the only list of a view. */
 export function readList(...asked: Parameters<Lists['read']>): Lists {
   const found = new Lists()
   found.read(...asked)
   return found
 }
 
-/** @returns the service's key, else the hex SHA-256 of the columns as a JSON array. */
+/** @returns the service's key. Without such a key, the SHA-256 of the `hashed` columns (a JSON array), in hex. */
 function keyFrom(row: Row, { own, hashed }: NonNullable<Field['madeOf']>): string {
   const given = own === undefined ? null : keyOf(row[own])
   return given ?? hash('sha256', JSON.stringify(hashed.map((column) => row[column] ?? null)), 'hex')
 }
 
-/** @returns `key`, with `#2`, `#3` … if used. @param repeats the last number by `group`. */
+/**
+ * @returns `key`. If it is used, `key#2`, `key#3`, and so on.
+ * @param repeats remembers the last number of each `group`.
+ */
 function unusedKey(isUsed: (key: string) => boolean, repeats: Map<string, number>, group: string, key: string): string {
   if (!isUsed(key)) return key
   let count = (repeats.get(group) ?? 1) + 1
@@ -87,7 +94,7 @@ function unusedKey(isUsed: (key: string) => boolean, repeats: Map<string, number
   return `${key}#${count}`
 }
 
-/** @returns the list under `name`, or null. */
+/** @returns the list in the field `name`; null if there is no list. */
 export function itemsIn(raw: unknown, name: string): readonly unknown[] | null {
   const list = isObject(raw) ? raw[name] : null
   return Array.isArray(list) ? (list as readonly unknown[]) : null

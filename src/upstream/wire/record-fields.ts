@@ -3,12 +3,16 @@ import { isObject, type Json, storableText } from '../../model/json.ts'
 import { parseDate, parseTime } from '../../model/time.ts'
 import { flagOf, jsonOf, numberOf } from './fields.ts'
 
-/** Columns of records with undefined fields. The settings name the paths. Values of another kind are null. */
+/**
+ * Reads columns of records whose fields the specification doesn't define. The settings name the paths of the values.
+ */
 
 /**
  * @param record JSON text without tax ids.
- * @param paths of each column in order, keys joined by dots, through objects only.
- * @returns each column with paths. The first path with a value decides; null and blank text count as missing.
+ * @param paths one list per column, in order of preference. A path has keys joined by dots, and leads through objects
+ * only.
+ * @returns a value for each column in `paths`. The first path with a value decides; null and blank text don't count. A
+ * value of another kind becomes null.
  */
 export function recordColumns<C extends string>(
   record: string,
@@ -16,7 +20,7 @@ export function recordColumns<C extends string>(
   paths: Readonly<Record<C, readonly string[]>>,
 ): Record<C, Json> {
   const whole = parsed(record, comparableJson)
-  // As in every column, numbers in JSON values are doubles.
+  // Numbers in a column of kind `json` are doubles, as in all tables.
   const withDoubles = parsed(record, JSON.parse)
   const read = (column: C) => {
     const kind = columns[column]?.kind ?? ''
@@ -35,17 +39,20 @@ export function recordColumns<C extends string>(
   return Object.fromEntries(names.map((column) => [column, read(column)])) as Record<C, Json>
 }
 
-/** A number that a double would change is an object here, so it fits no column. */
+/**
+ * Parses a record. A number that a double can't hold exactly becomes an object. No column accepts an object as a
+ * number.
+ */
 function parsed(record: string, parse: (text: string) => Json): Json {
   try {
     return parse(record)
   } catch {
-    // Too deeply nested.
+    // The record is nested too deep.
     return null
   }
 }
 
-/** Readers by kind. Amounts are in cents. */
+/** Readers by kind of column. A column of kind `int` has an amount in cents. */
 const readers: Readonly<Record<string, (value: unknown, key: string) => Json>> = {
   text: textOf,
   date: dateOf,
@@ -60,7 +67,10 @@ function textOf(value: unknown): string | null {
   return typeof value === 'number' && Number.isSafeInteger(value) ? String(value) : null
 }
 
-/** Only midnight UTC means a date: at other times the date depends on the zone. */
+/**
+ * @returns the date of a text; null if it is invalid. A UTC time counts only at midnight, because the date of other
+ * times depends on the time zone.
+ */
 function dateOf(value: unknown): string | null {
   const date = parseDate(value)
   if (date === null || typeof value !== 'string' || !/(?:[Zz]|[+-]00(?::?00)?)$/.test(value)) return date
@@ -68,12 +78,15 @@ function dateOf(value: unknown): string | null {
   return time === null || time === `${date}T00:00:00.000000Z` ? date : null
 }
 
-/** An integer if the key ends with `cents`, else dollars with at most two decimals. */
+/**
+ * @returns an amount in cents. If the key ends with `cents`, the value must be an integer. Otherwise, the value is in
+ * dollars with at most two decimals.
+ */
 function centsOf(value: unknown, key: string): number | null {
   if (/cents$/i.test(key)) return typeof value === 'number' && Number.isSafeInteger(value) ? value : null
   if (typeof value !== 'string' && typeof value !== 'number') return null
   const [, dollars, rest = ''] = /^(-?\d{1,15})(?:\.(\d{1,2}))?$/.exec(String(value)) ?? []
   const cents = dollars === undefined ? Number.NaN : Number(`${dollars}${rest.padEnd(2, '0')}`)
-  // Plus zero, to avoid minus zero.
+  // Adding 0 turns -0 into 0.
   return Number.isSafeInteger(cents) ? cents + 0 : null
 }

@@ -20,7 +20,10 @@ import { rowOf } from './row.ts'
 
 const OF_MARKETS = new Set(['lanes', 'quote_history', 'market_readiness', 'program_assessments', 'carrier_api_sessions'])
 
-/** Reads the requirements view. @returns null without a submission id: another shape would clear every column. */
+/**
+ * Reads the requirements view.
+ * @returns null without a submission id. Without this check, an answer of another shape would clear every column.
+ */
 export function readRequirements(raw: unknown): View | null {
   const submission = submissionIn(raw, 'requirements')
   if (submission === null || !isObject(raw)) return null
@@ -32,14 +35,17 @@ export function readRequirements(raw: unknown): View | null {
   for (const { row, item } of found.read(programAssessments, itemsIn(raw['assessment'], 'programs'))) {
     readRequirementItems(found, { lane_id: row['lane_id'] ?? null, program_key: row['program_key'] ?? null }, item)
   }
-  // During matching an empty list means "not yet" (trap 62).
+  // During matching, an empty list means "not yet" (trap 62). Stored rows are then left unchanged.
   const isMatching = submission['marketing_status'] === 'matching'
   const isNotYet = ({ table, rows }: View['lists'][number]) => isMatching && OF_MARKETS.has(table) && (rows.length === 0 || !hasLanes)
   const lists = found.lists.map((list) => (isNotYet(list) ? { ...list, whole: false } : list))
   return { submission, lists, unreadable: found.unreadable }
 }
 
-/** Reads the outstanding requirements. @returns null without a submission id. */
+/**
+ * Reads the outstanding requirements.
+ * @returns null if the answer has no submission id.
+ */
 export function readOutstanding(raw: unknown): View | null {
   const submission = submissionIn(raw, 'outstanding')
   if (submission === null || !isObject(raw)) return null
@@ -53,8 +59,8 @@ function submissionIn(raw: unknown, read: StateRead): Row | null {
 }
 
 /**
- * Reads lanes, quotes, offers and quote history. Without a lane list the rail is unknown (trap 64), and so is a missing or unavailable
- * history (trap 65).
+ * Reads lanes, quotes, offers, and quote history. Without a list of lanes, stored rows are left unchanged (trap 64).
+ * The same applies to a missing or unavailable history (trap 65).
  * @returns whether the rail has lanes.
  */
 function readRail(found: Lists, rail: unknown): boolean {
@@ -70,7 +76,7 @@ function readRail(found: Lists, rail: unknown): boolean {
   return read.length > 0
 }
 
-/** Merges a program's three lists, since requirements move between them. */
+/** Merges a program's three lists into one, because requirements move between these lists. */
 function readRequirementItems(found: Lists, of: Row, program: unknown): void {
   const lists = ['met', 'unmet', 'deferred'].map((result) => ({ result, items: itemsIn(program, result) }))
   const items = lists.flatMap(({ result, items }) => (items ?? []).map((item) => ({ result, item })))

@@ -7,10 +7,11 @@ import { parseJson } from '../http/answer.ts'
 import { countOf, flagOf, idOf, jsonOf, keyOf, listOf, numberOf, rawOf, textOf, textOrJsonOf } from './fields.ts'
 
 /**
- * Reads an object of the service into columns by the table's descriptor. Unknown fields and values stay in `raw` (traps 13, 57, 58). Never
- * throws.
- * @param read selects the columns; key columns are always read.
- * @returns the columns present in the object, and absent ones that may be null; null if `raw` isn't an object or lacks a required field.
+ * Reads an object of the service into the columns that the table's descriptor defines. Unknown fields and values stay
+ * in the column `raw` (traps 13, 57, 58). Never throws.
+ * @param read selects the columns that this read supplies. Key columns are always read.
+ * @returns the columns whose fields the object has. A missing field becomes null if the column may be null. The result
+ * is null if `raw` isn't an object or lacks a required field.
  */
 export function rowOf(entity: Entity, raw: unknown, read: Entity['read'] = entity.read): Row | null {
   if (!isObject(raw)) return null
@@ -37,7 +38,7 @@ function valueAt(raw: Readonly<Record<string, unknown>>, path: string): unknown 
   return path.split('.').reduce<unknown>((at, key) => (isObject(at) ? at[key] : undefined), raw)
 }
 
-/** Readers by kind; null for other values. */
+/** Readers by kind of column. A value of another kind becomes null. */
 const readers: Readonly<Record<ColumnKind, (value: unknown, field: Field) => Json>> = {
   text: (value, { as, mayHoldJson }) => {
     if (as === 'id') return idOf(value)

@@ -6,8 +6,8 @@ import { rawOf, rawWithout } from './fields.ts'
 import { readList } from './lists.ts'
 
 /**
- * Reads quote sessions. The spec doesn't define the answer. Accepted: an array, an object with a list under a plausible name, or an object
- * with only one array of objects. Another shape is stored as one malformed item.
+ * Reads quote sessions. The specification doesn't define the answer. Accepts a list, an object with a list under a
+ * plausible name, or an object with a single list of objects. Any other object is stored as one malformed item.
  * @returns null if the answer is neither a list nor an object.
  */
 export function readSessions(raw: unknown): View | null {
@@ -23,7 +23,7 @@ export function readSessions(raw: unknown): View | null {
 
 interface Found {
   readonly list: readonly unknown[]
-  /** JSON text of the other fields, or null. */
+  /** JSON text of the answer's other fields; null if the answer is a list. */
   readonly otherFields: string | null
 }
 

@@ -8,7 +8,10 @@ import { rawOf, textOf } from './fields.ts'
 import { itemsIn, Lists } from './lists.ts'
 import { rowOf } from './row.ts'
 
-/** Reads the application workspace, its facts, and its applications with answers. @returns null without `workspace_id` and version. */
+/**
+ * Reads the application workspace, its facts, and its applications with answers.
+ * @returns null if the answer has no `workspace_id` and no version.
+ */
 export function readWorkspace(raw: unknown): View | null {
   const row = rowOf(applicationWorkspaces, raw)
   if (row === null || !isObject(raw)) return null
@@ -17,14 +20,14 @@ export function readWorkspace(raw: unknown): View | null {
   const found = new Lists()
   found.lists.push({ table: applicationWorkspaces.table, of: {}, rows: [row], whole: true })
   const list = itemsIn(raw, 'applications')
-  // A legacy workflow lists no applications, so it shows nothing about existing ones.
+  // A legacy workflow sends an empty list even if applications exist. Stored applications are then left unchanged.
   const isWhole = list !== null && !(row['workflow_version'] === 'legacy' && list.length === 0)
   for (const { row, item } of found.read(applications, list, { isWhole })) readAnswers(found, row['application_id'] ?? null, item)
   readFacts(found, raw['facts'], row['fact_set_id'] ?? null)
   return { submission: null, lists: found.lists, unreadable: found.unreadable }
 }
 
-/** One row per key with an answer or an owner. Cleared answers keep their owner. */
+/** Reads one row for each question with an answer or an owner. A cleared answer keeps its owner. */
 function readAnswers(found: Lists, application_id: Json, application: unknown): void {
   const { answers, ownership } = isObject(application) ? application : {}
   const owners = isObject(ownership) ? ownership : {}
@@ -34,7 +37,7 @@ function readAnswers(found: Lists, application_id: Json, application: unknown): 
   found.read(applicationAnswers, items, { of: { application_id } })
 }
 
-/** Sorted by source, so that keys of otherwise equal facts don't depend on their order. */
+/** Reads facts sorted by source. Otherwise, the keys of equal facts would depend on their order in the answer. */
 function readFacts(found: Lists, answer: unknown, fact_set_id: Json): void {
   const items = itemsIn(answer, 'facts')?.toSorted(bySource) ?? null
   found.read(facts, items, { addColumns: ({ scope = null }) => ({ fact_set_id, scope: scope ?? 'insured' }) })

@@ -119,7 +119,11 @@ function List({ isDead }: { readonly isDead: boolean }) {
   )
 }
 
-/** The selected rows. A change of filters clears the selection, so that hidden rows are not replayed. */
+/**
+ * Keeps the selected rows of a list. A change of its filters clears the selection; otherwise hidden rows could be
+ * replayed.
+ * @param list identifies the list and its filters.
+ */
 function useChosen(list: string): readonly [ReadonlySet<string>, (ids: ReadonlySet<string>) => void] {
   const [chosen, setChosen] = useState({ list, ids: NONE })
   return [chosen.list === list ? chosen.ids : NONE, (ids) => setChosen({ list, ids })]
@@ -217,7 +221,10 @@ const columns: readonly Column<Delivery>[] = [
   { id: 'attempts', head: 'Attempts', isNumber: true, rank: 3, cell: ({ attempts }) => attempts },
 ]
 
-/** Columns while a delivery is open. On small screens, the delivery's title names the insured. */
+/**
+ * Columns of the list while a delivery is open next to it. Small screens hide the insured, because the title of the
+ * delivery names it.
+ */
 const narrowColumns = columns.flatMap((column): Column<Delivery>[] => {
   if (column.id === 'submission') return [{ ...column, rank: 4, cell: (row) => <span className="cut ellipsis">{column.cell(row)}</span> }]
   return ['at', 'what', 'state'].includes(column.id) ? [column] : []

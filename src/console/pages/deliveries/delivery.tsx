@@ -146,7 +146,7 @@ function Headers({ headers }: { readonly headers: Readonly<Record<string, string
   )
 }
 
-/** Changes to the submission while the delivery was processed. */
+/** Shows what processing the delivery changed. */
 function DeliveryResult({ inboxId }: { readonly inboxId: number }) {
   const query = useQuery(deliveryResultQuery(String(inboxId)))
   return (

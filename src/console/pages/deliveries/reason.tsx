@@ -1,4 +1,4 @@
-/** Texts by rejection reason. */
+/** Texts for the reasons of rejection. */
 const words: Readonly<Record<string, string>> = {
   missing_headers: 'missing signature headers',
   bad_timestamp: 'malformed timestamp',

@@ -4,7 +4,7 @@ import { api, type Schemas, unwrap } from '../../api/client.ts'
 import { ConfirmButton } from '../../parts/confirm.tsx'
 import { counted } from '../../parts/numbers.ts'
 
-/** Filters of the list, and of the replay route. */
+/** Filters of the list. The replay route accepts the same filters. */
 export interface DeliveryFilter {
   readonly state?: Schemas['Delivery']['state']
   readonly account?: string
@@ -36,7 +36,11 @@ function questionOf(n: number, scope = '') {
   return { title: `Replay ${deliveries(n)}?`, confirmLabel: `Replay ${deliveries(n)}`, text }
 }
 
-/** Replays the selection, or all deliveries that match the filters, after a confirmation that states the count. */
+/**
+ * Buttons that replay the selected deliveries, or all deliveries that match the filters. The latter asks for
+ * confirmation
+ * and shows the number.
+ */
 export function ReplayButtons({ chosen, filter, isEmpty, onDone }: ReplayProps) {
   const readAllAgain = useAction({
     run: async (choice: Choice) => {

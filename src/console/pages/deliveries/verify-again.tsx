@@ -7,7 +7,7 @@ import { count, counted } from '../../parts/numbers.ts'
 const VERIFY_HELP = `Use this after correcting a secret. Deliveries that verify now are stored and applied. Their timestamp is compared with
   the time they were received.`
 
-/** Verifies rejected deliveries again: one delivery, or all of one or every account. */
+/** Verifies rejected deliveries again: the delivery with this id, all of one account, or all of every account. */
 export function VerifyAgain({ id, account }: { readonly id?: string | undefined; readonly account?: string | undefined }) {
   const replay = useAction({
     run: () =>

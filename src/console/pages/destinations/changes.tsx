@@ -25,10 +25,10 @@ type Push = Schemas['OutboxRow']
 
 const states = ['waiting', 'retrying', 'dead', 'unknown', 'held', 'unmapped', 'delivered', 'skipped'] as const
 type State = (typeof states)[number]
-/** Value of `state` in the address for all states. */
+/** Value of the parameter `state` that means all states. */
 const ANY = 'any'
 
-/** @returns the state that needs attention most. */
+/** @returns the state that most needs attention, for the first view. */
 function firstState(d: Destination): State | typeof ANY {
   if (d.dead > 0) return 'dead'
   if (d.unknown > 0) return 'unknown'
@@ -36,7 +36,11 @@ function firstState(d: Destination): State | typeof ANY {
   return d.unmapped_streams > 0 ? 'unmapped' : ANY
 }
 
-/** Changes for a destination. First filters by changes that need attention. The filter stays after the last of them is resolved. */
+/**
+ * Lists the changes for a destination. First shows changes that need attention. This filter stays even after the last
+ * of
+ * them is resolved.
+ */
 export function Changes({ destination }: { readonly destination: Destination }) {
   const { destination: name } = destination
   const [address, set] = useAddress()

@@ -31,7 +31,11 @@ export function Exchange({ outboxId, seq, destination }: ExchangeProps) {
   )
 }
 
-/** An error with the destination's answer. Lists omit the answer, because each read of it is audited. */
+/**
+ * Shows an error with the destination's whole answer. Lists leave the answer out, because each fetch of it adds an
+ * entry to
+ * the audit log.
+ */
 export function WholeError({ outboxId, error }: { readonly outboxId: number; readonly error: string }) {
   const may = useMay('operator')
   const { data } = useQuery({ ...exchangeQuery(String(outboxId)), enabled: may })

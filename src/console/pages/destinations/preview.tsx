@@ -11,10 +11,13 @@ import { SubmissionChoice } from './submission-choice.tsx'
 
 type Change = Schemas['PreviewedChange']
 type Preview = Pick<Schemas['DestinationPreview'], 'items'>
-/** One change, or the newest changes of a submission. */
+/** Changes to preview: one change, or the newest changes of a submission. */
 type Selection = { readonly seq: number } | { readonly submission_id: string }
 
-/** A mutation, because each preview is audited and must not be refetched automatically. */
+/**
+ * Fetches a preview. A mutation, because queries are fetched again automatically, and each preview adds an entry to the
+ * audit log.
+ */
 function usePreview(name: string) {
   return useMutation<Preview, Error, Selection>({
     mutationFn: (which) => unwrap(api.POST('/api/v1/destinations/{name}/preview', { params: { path: { name } }, body: { ...which } })),
@@ -79,7 +82,7 @@ function Requests({ destination, look }: { readonly destination: string; readonl
   )
 }
 
-/** A request, or why no request is sent: a failed template, or a reason to skip the change. */
+/** Shows the request for one change, or why none is sent: its template fails, or the change is skipped. */
 function Shown({ change }: { readonly change: Change }) {
   const { seq, entity, operation, request, not_sent, error } = change
   return (

@@ -4,7 +4,7 @@ import { counted } from '../../parts/numbers.ts'
 
 type Destination = Schemas['Destination']
 
-/** The state and the problems of a destination. An active destination can have stuck changes. */
+/** Shows a destination's state and its problems. Even an active destination may have changes that are stuck. */
 export function StateChip({ destination: d }: { readonly destination: Destination }) {
   const stuck = [
     d.filter_error !== null && 'filter fails',

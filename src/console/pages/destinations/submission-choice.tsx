@@ -9,14 +9,18 @@ import { SearchField } from '../../parts/search-field.tsx'
 type Found = Schemas['Found']
 
 interface SubmissionChoiceProps {
-  /** Form field with the id of the chosen submission, or with the typed text, which the server rejects unless it is an id. */
+  /**
+   * Name of the form field. Its value is the id of the chosen submission, or the typed text. The server rejects text
+   * that
+   * isn't an id.
+   */
   readonly name: string
   readonly onChange: () => void
 }
 
 const MAX_SHOWN = 6
 
-/** Finds a submission by insured or id. */
+/** Lets the user find a submission by insured or id. */
 export function SubmissionChoice({ name, onChange }: SubmissionChoiceProps) {
   const [text, setText] = useState('')
   const [chosen, setChosen] = useState<Found | null>(null)

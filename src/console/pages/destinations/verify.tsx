@@ -17,7 +17,7 @@ interface VerifyProps {
 
 const LISTED = 20
 
-/** Checks which changes the target has, and optionally resends missing changes. */
+/** Checks which changes the destination has. Can also resend the missing ones. */
 export function VerifyDialog({ destination: name, onClose }: VerifyProps) {
   const client = useQueryClient()
   const verify = useMutation<Verified, Error, Request>({

@@ -47,7 +47,7 @@ function Rows({ settings }: { readonly settings: readonly Schemas['Setting'][] }
   )
 }
 
-/** Whether the name or the variable of a setting contains each word. */
+/** @returns whether the name or the variable of the setting contains each word of `find`. */
 function isFound({ name, variable }: Schemas['Setting'], find: string): boolean {
   const words = find.toLowerCase().split(/[^a-z0-9]+/)
   return words.every((word) => name.includes(word) || variable?.toLowerCase().includes(word))

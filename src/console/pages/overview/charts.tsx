@@ -42,7 +42,7 @@ export function Charts() {
 const MINUTE_S = 60
 const HOUR_S = 3_600
 const DAY_S = 86_400
-/** Tick distances of a duration axis, in seconds. */
+/** Possible distances in seconds between the labels on an axis of durations. */
 const DURATIONS_S = [
   ...[0.001, 0.01, 0.1].flatMap((unit) => [1, 2, 5].map((n) => n * unit)),
   ...[1, 2, 5, 10, 15, 30],
@@ -55,7 +55,7 @@ const sum = (lines: readonly { readonly total: number }[]) => lines.reduce((tota
 
 interface FourProps {
   readonly history: History
-  /** Length of the window, such as `hour`. */
+  /** Length of the period that the charts show, such as `hour`. */
   readonly span: string
 }
 
@@ -108,7 +108,9 @@ function Four({ history, span }: FourProps) {
 
 const MIN_STEPS = 12
 
-/** @returns the index of the first step to show: steps before the first data are cut off. */
+/**
+ * @returns the index of the first step to show. Steps before the first data are left out, but at least 12 steps remain.
+ */
 function firstStep({ steps, deliveries, lost, upstream }: History): number {
   const first = steps.findIndex((_, step) => [...deliveries, ...lost, ...upstream].some(({ values }) => (values[step] ?? 0) > 0))
   return first < 0 ? 0 : Math.max(0, Math.min(first - 1, steps.length - MIN_STEPS))
@@ -120,7 +122,7 @@ function coloured(all: History['upstream']): Line[] {
   return lines.map((line, index) => ({ ...line, hue: hues[index] ?? 'unknown' }))
 }
 
-/** @returns median, p99 and peak, or null without data. */
+/** @returns the median, the 99th percentile, and the peak as text; null without data. */
 function lagText({ mirror, push }: History['lag']): string | null {
   const textOf = ({ p50, p99, p99_values }: History['lag']['mirror'], to: string) => {
     const peak = Math.max(...p99_values.map((value) => value ?? 0))
@@ -132,7 +134,7 @@ function lagText({ mirror, push }: History['lag']): string | null {
   return parts.length === 0 ? null : parts.join('; ')
 }
 
-/** Requests to the service, by the class of the answer. */
+/** Texts for requests to the service, by the class of the answer. */
 const requestWords: Readonly<Record<string, string>> = {
   ok: 'successful',
   auth: 'credential rejected',
@@ -143,7 +145,7 @@ const requestWords: Readonly<Record<string, string>> = {
   network: 'no connection',
 }
 
-/** @param status of the receiver's answer to a delivery. */
+/** @param status HTTP status with which the program answered a delivery. */
 function answerWord(status: string): string {
   if (status === '204') return 'accepted'
   return status === '503' ? 'not stored (503)' : `rejected (${status})`

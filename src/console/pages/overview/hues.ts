@@ -1,4 +1,4 @@
-/** Colours of `tokens.css` for the series of a chart, neutral colours first. */
+/** Colors from `tokens.css` for the series of a chart. Neutral colors come first. */
 const hues = ['accent', 'unknown', 'text', 'line-strong', 'waiting', 'good', 'bad'] as const
 export type Hue = (typeof hues)[number]
 
@@ -10,7 +10,9 @@ function meaningOf(label: string): Hue | undefined {
 }
 
 /**
- * @returns a colour for each series. The first series with a meaning gets that meaning's colour. Colours repeat only if there are too few.
+ * @returns a color for each series. If several series share a meaning, only the first gets that meaning's color. A
+ * color
+ * repeats only if there are more series than colors.
  */
 export function huesOf(labels: readonly string[]): Hue[] {
   const wanted = labels.map(meaningOf)

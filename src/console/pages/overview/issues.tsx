@@ -21,11 +21,11 @@ interface Fix {
   /** Label of the button. */
   readonly verb: string
   readonly done: string
-  /** Confirmation for an action on several items. States their number. */
+  /** Question to confirm an action on several items. It states their number. */
   readonly question?: { readonly label: (n: number) => string; readonly text: (n: number, issue: Issue) => ReactNode }
 }
 
-/** Fixes by operation. */
+/** Texts for fixes, by the operation that fixes the issue. */
 const fixes: Readonly<Record<string, Fix>> = {
   'account.resume': { verb: 'Resume account', done: 'Account resumed.' },
   'destination.resume': { verb: 'Resume destination', done: 'Destination resumed. It continues with waiting changes.' },
@@ -48,19 +48,26 @@ const fixes: Readonly<Record<string, Fix>> = {
   },
 }
 
-/** Link texts by state, for changes that a person resolves individually. */
+/** Texts of links to changes that a person must resolve one at a time, by state. */
 const linkTexts: Readonly<Record<string, string>> = {
   unmapped: 'Map submissions',
   held: 'Show blocking changes',
   unknown: 'Show changes',
 }
 
-/** Stays the same when the count or the text changes, so that an open question stays open. */
+/**
+ * @returns a key of the issue that doesn't depend on its count or text. An open question therefore stays open when
+ * these
+ * change.
+ */
 function keyOf({ kind, account, destination, run_id, fix }: Issue): string {
   return JSON.stringify([kind, account, destination, run_id, fix])
 }
 
-/** Keeps an open question when its issue disappears, because an answer may omit issues that could not be read in time. */
+/**
+ * Lists the issues. An open question stays open even if its issue disappears. An answer may leave out issues that
+ * couldn't be read in time.
+ */
 export function Issues({ issues }: { readonly issues: readonly Issue[] }) {
   const [question, setQuestion] = useState<OpenQuestion | null>(null)
   return (
@@ -124,14 +131,14 @@ function Row({ issue, onQuestion }: { readonly issue: Issue; readonly onQuestion
   )
 }
 
-/** @returns how many items the fix would change. */
+/** @returns the number of items that the fix would change. */
 async function countOf({ fix, count: known }: Issue): Promise<number> {
   const answer = await send(fix.method ?? 'POST', fix.path ?? '', { ...fix.body, dry_run: true })
   const { changed, replayed } = (answer ?? {}) as { readonly changed?: number; readonly replayed?: number }
   return changed ?? replayed ?? known
 }
 
-/** For issues without a request that fixes them: a page, a command, or a section of the runbook. */
+/** Shows how to fix an issue that no single request fixes: a page, a command, or a section of the runbook. */
 function FixHint({ issue: { destination, run_id, kind, fix } }: { readonly issue: Issue }) {
   const { account, state: ofInput } = fix.input ?? {}
   const link = (text: string | undefined, to: LinkProps) => (
@@ -148,7 +155,7 @@ function FixHint({ issue: { destination, run_id, kind, fix } }: { readonly issue
   return fix.runbook === undefined ? null : <Runbook section={fix.runbook} kind={kind} />
 }
 
-/** Page for a section of the runbook, by kind of issue. Default: the alarms. */
+/** Pages to open for a section of the runbook, by kind of issue. For other kinds: the alarms. */
 const runbookPages: Readonly<
   Record<string, { readonly to: '/operations' | '/deliveries'; readonly hash?: string; readonly name: string }>
 > = {
@@ -157,7 +164,7 @@ const runbookPages: Readonly<
   webhook_loss: { to: '/deliveries', name: 'Show deliveries' },
 }
 
-/** @param section such as `docker/runbook.md#the-disk-fills`. */
+/** @param section file and heading, such as `docker/runbook.md#the-disk-fills`. */
 function Runbook({ section, kind }: { readonly section: string; readonly kind: string }) {
   const heading = (section.split('#')[1] ?? '').replaceAll('-', ' ')
   const { to, hash, name } = runbookPages[kind] ?? { to: '/operations', hash: 'alarms', name: 'Show alarm' }

@@ -51,7 +51,7 @@ const columns: readonly Column<Found>[] = [
   { id: 'at', head: headOf('known_at'), isNumber: true, rank: 2, isOnPhone: true, cell: ({ known_at }) => <Age at={known_at} /> },
 ]
 
-/** @returns text such as `quote received · Harborline`. */
+/** @returns a text such as `quote received · Harborline`. */
 function whatHappened({ what, market_name }: Found): string {
   return [(what ?? 'unknown').replaceAll('_', ' '), market_name].filter(Boolean).join(' · ')
 }

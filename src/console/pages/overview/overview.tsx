@@ -21,7 +21,7 @@ const Charts = lazy(async () => {
   return { default: (await import('./charts.tsx')).Charts }
 })
 
-/** A browser language that `Intl` rejects (`en-US@posix`) would break the charts. */
+/** Replaces a browser language that `Intl` rejects, such as `en-US@posix`. The charts would fail with it. */
 function repairLanguage(): void {
   try {
     Intl.getCanonicalLocales(navigator.language)
@@ -58,7 +58,10 @@ function Content({ overview }: { readonly overview: Shown }) {
   )
 }
 
-/** Rejected deliveries that were not accepted later. A few rejections don't trigger an alarm. */
+/**
+ * Shows the number of deliveries that were rejected in the last day and not accepted later. A few don't trigger an
+ * alarm.
+ */
 function RecentRejections() {
   const [{ account }] = useAddress()
   const { data } = useQuery(recentRejectionsQuery(account))
@@ -136,7 +139,7 @@ function Figures({ overview }: { readonly overview: Shown }) {
   )
 }
 
-/** @returns what waits for a person, as arguments of `counted`. */
+/** @returns counts of what waits for a person, as arguments of `counted`. */
 function stuckParts(destinations: Shown['destinations']) {
   const sum = (of: 'unmapped' | 'held' | 'dead' | 'unknown') => destinations.reduce((total, each) => total + each[of].count, 0)
   const parts: readonly (readonly [n: number, one: string, many: string])[] = [

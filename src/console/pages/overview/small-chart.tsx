@@ -14,20 +14,20 @@ export interface Line {
 
 interface SmallChartProps {
   readonly title: string
-  /** A summary of the values. */
+  /** A text that sums up the values. */
   readonly now: string
   readonly steps: readonly string[]
   readonly lines: readonly Line[]
   readonly format?: (value: number) => string
   readonly increments?: readonly number[]
-  /** Whether values are counts, which are drawn as stacked bars. */
+  /** Whether the values are counts. Counts are drawn as stacked bars, other values as lines. */
   readonly isCount?: boolean
-  /** Text of an empty chart. */
+  /** Text to show if there are no values. */
   readonly none: string
 }
 
 const HEIGHT_PX = 120
-/** Shared by all charts. */
+/** Synchronizes the crosshair of all charts. */
 const crosshair = uPlot.sync('console')
 const bars: uPlot.Series.PathBuilder = (...given) => uPlot.paths.bars?.({ size: [0.8, 24], align: 1 })(...given) ?? null
 
@@ -43,7 +43,7 @@ export function SmallChart({ title, now, steps, lines, format = count, increment
   const isEmpty = isEmptyOf(lines)
   const latest = useRef({ data, lines, format, isCount })
   latest.current = { data, lines, format, isCount }
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the chart is redrawn only when its lines or colours change.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: draw again only if the lines or colors change.
   useEffect(() => {
     const element = room.current
     if (!element || element.hidden) return
@@ -70,7 +70,10 @@ export function SmallChart({ title, now, steps, lines, format = count, increment
   )
 }
 
-/** @returns stacked values: each line's values plus those of all later lines. The highest line is drawn first. */
+/**
+ * Adds up values for stacking: each line's values become the sum of its values and those of all later lines. The first
+ * line is then the highest and is drawn first.
+ */
 function stacked(lines: readonly Line[]): (number | null)[][] {
   return lines.map((line, at) =>
     line.values.map((value, step) => (value === null ? null : lines.slice(at).reduce((sum, { values }) => sum + (values[step] ?? 0), 0))),
@@ -95,18 +98,18 @@ interface Latest {
   readonly current: { readonly lines: readonly Line[]; readonly format: (value: number) => string; readonly isCount: boolean }
 }
 
-/** Draws a dot for a value without neighbors, to which no line leads. */
+/** Selects values without neighbors. They are drawn as dots, because no line would lead to them. */
 const isolated: uPlot.Series.Points.Filter = (chart, series) => {
   const values: readonly (number | null | undefined)[] = Array.from(chart.data[series] ?? [])
   return values.flatMap((value, at) => (value != null && values[at - 1] == null && values[at + 1] == null ? [at] : []))
 }
 
-/** @param latest content that changes while the chart stays the same. */
+/** @param latest content that may change while the chart stays the same. */
 function optionsFor(element: HTMLElement, latest: Latest, increments?: readonly number[]): uPlot.Options {
   const { lines, format, isCount } = latest.current
   const style = getComputedStyle(element)
   const colour = (name: string) => style.getPropertyValue(`--${name}`).trim() || 'gray'
-  // A canvas doesn't support light-dark(), so the browser computes the colour of an element.
+  // A canvas can't use light-dark() colors. Let the browser compute the color on an element.
   const probe = document.createElement('span')
   element.append(probe)
   const computed = (name: string) => {
@@ -123,7 +126,7 @@ function optionsFor(element: HTMLElement, latest: Latest, increments?: readonly 
   const options: uPlot.Options = {
     width: element.clientWidth,
     height: HEIGHT_PX,
-    // Space for half of the last label.
+    // Leaves space for half of the last label.
     padding: [8, 20, 0, 0],
     cursor: { sync: { key: crosshair.key }, points: { size: 6 }, y: false },
     legend: {

@@ -70,7 +70,7 @@ function StartForm() {
   )
 }
 
-/** @returns the number of differences, repaired or not. */
+/** @returns the number of differences that the run found, including repaired ones. */
 export function foundBy(run: Run): number {
   return run.missing + run.different + run.absent + run.undelivered + run.lost
 }

@@ -17,7 +17,7 @@ import { foundBy, RunChip } from './reconcile.tsx'
 
 type Shown = Schemas['ReconcileRun']
 
-/** Kinds of findings, the most important first: title and explanation. */
+/** Kinds of findings with title and explanation, in the order shown. */
 const groups: readonly (readonly [Schemas['ReconcileFinding']['kind'], string, string])[] = [
   [
     'missing',

@@ -11,7 +11,7 @@ import { MapDialog } from './map-dialog.tsx'
 
 interface SubmissionActionsProps {
   readonly of: Schemas['SubmissionItem']
-  /** Whether a destination requires an AMS client. */
+  /** Whether some destination requires an AMS client for the submission. */
   readonly needsClient: boolean
 }
 

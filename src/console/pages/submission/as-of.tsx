@@ -2,7 +2,7 @@ import { useAddress } from '../../layout/search.ts'
 import { Moment } from '../../parts/time.tsx'
 import type { View } from './view.tsx'
 
-/** Chooses an earlier time, in the time zone of the browser. The address has it in UTC. */
+/** Lets the user choose an earlier time in the browser's time zone. The address contains the time in UTC. */
 export function AsOf({ shown }: { readonly shown?: View['as_of'] }) {
   const [{ at = '' }, set] = useAddress()
   const ms = Date.parse(at)

@@ -51,7 +51,7 @@ export function Destinations({ view }: { readonly view: View }) {
   )
 }
 
-/** How many changes are stuck or waiting at a destination, and the resulting chip. */
+/** @returns how many changes are stuck or waiting at a destination, and the word and tone of its chip. */
 function statusOf(r: Reached) {
   const stuck = r.dead + r.unknown + r.unmapped + r.held
   const open = r.waiting + r.not_queued

@@ -32,7 +32,7 @@ export function Documents({ view }: { readonly view: View }) {
 
 const FIRST = 8
 
-/** Sort order: failed documents first, gone documents last. */
+/** @returns a number to sort by: failed documents first, gone documents last. */
 function weightOf(document: Schemas['DocumentsRow']): number {
   return ['failed', 'waiting', 'stored', 'gone'].indexOf(stateOf(document))
 }

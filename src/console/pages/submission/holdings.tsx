@@ -8,7 +8,7 @@ import { StaleNote, type View } from './view.tsx'
 
 type Row = Readonly<Record<string, unknown>> & { readonly row_key: string }
 
-/** Tables without a separate section, with their most useful columns. */
+/** Tables that have no section of their own, with title and most useful columns. */
 const tables: readonly (readonly [table: string, title: string, columns: readonly string[]])[] = [
   ['bind_requests', 'Bind requests', ['status_label', 'payment_option', 'effective_date', 'requested_at', 'requested_by', 'policy_id']],
   ['bind_assumptions', 'Bind assumptions', ['label', 'confirmed', 'status']],
@@ -28,10 +28,10 @@ const tables: readonly (readonly [table: string, title: string, columns: readonl
   ['carrier_api_sessions', 'Carrier sessions', ['carrier_slug', 'program', 'status', 'outcome', 'completion_pct', 'has_quote']],
 ]
 
-/** Tables whose keys are hashes, so their rows are sorted by content. */
+/** Tables whose keys are hashes. Their rows are sorted by content instead. */
 const BY_CONTENT = new Set(['facts', 'documents_on_file'])
 
-/** Parts that the service may leave out of an answer, by table. */
+/** Parts of the service's answer that may be missing, by the table that they fill. */
 const parts: Readonly<Record<string, 'quote_history' | 'assessment'>> = {
   quote_history: 'quote_history',
   program_assessments: 'assessment',
@@ -72,7 +72,7 @@ const freshness: readonly Column<View['freshness'][number]>[] = [
   { id: 'replay', head: headOf('last_full_read_at'), isNumber: true, cell: ({ last_full_read_at }) => <Age at={last_full_read_at} /> },
 ]
 
-/** @returns the wanted columns that exist, or else the first few with values. */
+/** @returns the wanted columns that exist. If fewer than two exist, returns the first six columns that have values. */
 function columnsOf(rows: readonly Row[], wanted: readonly string[]): readonly string[] {
   const [first] = rows
   const existing = wanted.filter((column) => first && column in first)

@@ -11,7 +11,7 @@ type Item = Schemas['OpenItem']
 
 const WHOLE = 'All markets'
 
-/** Items that the broker must supply, by market. Items of markets that were not chosen are folded. */
+/** Items that the broker must still supply, by market. Once a market is bound, items of other markets are folded. */
 export function Outstanding({ view }: { readonly view: View }) {
   const chosen = new Set(boundOf(view).map(({ market }) => market))
   const isOther = ({ market_name: market }: Item) => chosen.size > 0 && market !== null && !chosen.has(market)
@@ -34,7 +34,9 @@ export function Outstanding({ view }: { readonly view: View }) {
 
 interface Group {
   readonly market: string
-  /** One line per item, even if several markets need it, as in the submissions list's count. */
+  /**
+   * Items of the market. The same item for several markets is one entry, as in the count in the list of submissions.
+   */
   readonly lines: readonly (readonly [Item, ...Item[]])[]
 }
 
@@ -58,7 +60,7 @@ function Groups({ groups }: { readonly groups: readonly Group[] }) {
 }
 
 function keyOf({ source, item_key, label, bind_request_id }: Item, index: number): string {
-  // Only the source `outstanding` repeats an item for each market.
+  // Only rows from `outstanding` repeat an item for each market, so only these are merged.
   return source === 'outstanding' ? `${source} ${item_key}` : `${source} ${item_key} ${label} ${bind_request_id} ${index}`
 }
 

@@ -16,8 +16,8 @@ interface Reading {
 }
 
 /**
- * Calls `work` with an account's client. Registers the process before the first request until `work` ends, so that it shares the request
- * rate with `serve`. Exchanges requested pauses with other processes, and obeys them.
+ * Calls `work` with a client of an account. The process is registered from before the first request until `work` ends.
+ * Registered processes share the request rate with `serve`. They also share pauses that the service asks for.
  */
 export async function withAccountClient<T>(
   { clock, version, host }: CommandContext,
@@ -29,7 +29,7 @@ export async function withAccountClient<T>(
   const credentialUses = new LastUses(db, log)
   const clients = new Map<string, UpstreamClient>()
   const report = (_account: string, sentence: string, ms: number) => {
-    // `sync` fails with the reason for a long pause.
+    // For a long pause, `sync` prints nothing here: it fails, and its error has the reason.
     if (role === 'reconcile' || ms <= LONG_PAUSE_MS) host.stderr.write(`${sentence}; this command waits\n`)
   }
   const pauses = new AccountPauses({ db, clock, log, clients: () => clients, report })
@@ -42,7 +42,7 @@ export async function withAccountClient<T>(
   await heartbeat.beat()
   await pauses.exchange()
   const beating = Promise.all([heartbeat.run(done.signal), pauses.run(done.signal)])
-  // Awaited below. Until then, a rejection would be unhandled.
+  // Both promises are awaited below. Without this handler, an earlier rejection would end the process.
   beating.catch(() => undefined)
   try {
     return await work(client)

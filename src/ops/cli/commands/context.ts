@@ -22,19 +22,22 @@ import type { ActionContext } from '../../actions/context.ts'
 import { type Printer, printerTo } from '../../operations/printer.ts'
 import { destinationProblems } from '../destination-problems.ts'
 
-/** `folder`: for the database; default: a new folder. `hold`: everything keeps running after the demo. */
+/** `folder` is for the database; undefined creates a new folder. `hold` keeps everything running after the demo. */
 export interface DemoCommandOptions {
   readonly folder: string | undefined
   readonly hold: boolean
 }
 
-/** Program functions that commands call. */
+/** Functions of the program that commands call. */
 export interface Parts {
-  /** Serves until the host's signal aborts. @param load returns validated settings, at the start and at each reload. */
+  /**
+   * Serves until the host's signal aborts.
+   * @param load returns the validated settings. `serve` calls it at the start and at each reload.
+   */
   serve(load: () => Promise<Config>, role: Exclude<ProcessRole, 'sync' | 'reconcile' | 'verify'>): Promise<void>
   /** Serves the emulator until the host's signal aborts. @param options command-line options. */
   sandbox(options: Readonly<Record<string, unknown>>): Promise<void>
-  /** @returns whether service, mirror and AMS finally agree. */
+  /** @returns true if service, mirror and AMS agree at the end. */
   demo(options: DemoCommandOptions): Promise<boolean>
 }
 
@@ -57,21 +60,21 @@ export interface OpenStore {
 }
 
 export interface StoreUse {
-  /** Whether the command needs an account in the settings. */
+  /** `needed`: the command fails without a configured account. */
   readonly accounts: 'needed' | 'optional'
-  /** Whether the command may create or migrate the database, as `serve` does. */
+  /** True if the command may create or migrate the database, as `serve` does. */
   readonly prepare: boolean
-  /** Whether the command only reads. Then a restore begins no log epoch. */
+  /** True if the command only reads. Such a command begins no log epoch, even in a restored database. */
   readonly looksOnly?: boolean
-  /** Problems of the command line, shown with those of the settings. */
+  /** Problems of the command line. They are reported together with problems of the settings. */
   readonly problems: readonly string[]
-  /** Checks the command line against the settings. @throws UsageError */
+  /** Checks the command line against the settings. @throws UsageError if they don't fit. */
   readonly check?: (config: Config) => unknown
 }
 
 /**
  * Opens the database for a command and closes it afterwards.
- * @throws UsageError with every problem of command line and settings.
+ * @throws UsageError with every problem of the command line and the settings.
  */
 export async function withStore(c: CommandContext, use: StoreUse, work: (store: OpenStore) => Promise<void>): Promise<void> {
   const config = settingsOf(c, use)
@@ -89,14 +92,14 @@ export async function withStore(c: CommandContext, use: StoreUse, work: (store: 
   try {
     if (use.prepare && config.migrateOnStart) await migrate(db, undefined, migrating(c))
     else await checkSchema(db)
-    // As in `serve`, check a restored backup before applying data.
+    // Like `serve`, begin a new log epoch in a restored database before applying data.
     if (use.looksOnly) await refuseWithoutInfo(db)
     else if (use.accounts === 'needed') {
       const epoch = await checkLogEpoch(db)
-      // Report the epoch now, because `serve` won't.
+      // Print the new epoch now: `serve` reports only an epoch that it begins itself.
       if (epoch !== null) c.host.stderr.write(`${newEpochText(epoch)}\n`)
     }
-    // Report a created database: in another folder than `serve`'s, nobody else uses it.
+    // Print the path of a created database. If the command runs in the wrong folder, `serve` uses another database.
     if (isMissing) c.host.stderr.write(`created a new database at ${resolve(database.path)}; to use another one, set DATABASE_URL\n`)
     await work({ config, db, log })
   } finally {
@@ -113,8 +116,8 @@ function missingDatabase({ path }: { readonly path: string }): UsageError {
 }
 
 /**
- * Configured database, for a command that opens it itself.
- * @throws UsageError with every problem of command line and settings, or if the file doesn't exist.
+ * @returns the configured database, for a command that opens it itself.
+ * @throws UsageError with every problem of the command line and the settings, or if the SQLite file doesn't exist.
  */
 export function databaseOf(c: CommandContext, problems: readonly string[]): DatabaseConfig {
   const { database } = settingsOf(c, { accounts: 'optional', problems })
@@ -129,14 +132,14 @@ async function refuseWithoutInfo(db: Db): Promise<void> {
   throw new PermanentError(`the row of mirror_info was deleted; ${advice}`)
 }
 
-/** Makes migrations print what they wait for. Stopping the command ends the wait. */
+/** Options of a migration: prints what the migration waits for. Stopping the command ends the wait. */
 export function migrating({ host }: CommandContext): MigrateOptions {
   return { onWait: (sentence) => void host.stderr.write(`${sentence}\n`), signal: host.signal }
 }
 
 type SettingsUse = Pick<StoreUse, 'accounts' | 'problems' | 'check'>
 
-/** @throws UsageError with the problems of the command line, then of the settings. */
+/** Reads the settings. @throws UsageError with the problems of the command line, then those of the settings. */
 export function settingsOf(c: CommandContext, { accounts, problems, check }: SettingsUse): Config {
   try {
     const config = loadConfig(c.host.env, accounts === 'needed' ? 'accounts' : 'database')
@@ -149,7 +152,7 @@ export function settingsOf(c: CommandContext, { accounts, problems, check }: Set
   throw new UsageError(problems)
 }
 
-/** Settings for a command that sends to destinations, with checked templates. */
+/** Reads the settings for a command that sends to destinations. Also checks the templates of the destinations. */
 export async function sendingSettingsOf(c: CommandContext, use: SettingsUse): Promise<Config> {
   const config = settingsOf(c, use)
   const problems = await destinationProblems(config.destinations)
@@ -161,12 +164,15 @@ export function actionContextOf(c: CommandContext, db: Db): ActionContext {
   return { db, clock: c.clock, signal: c.host.signal, observer: silentObserver, who: 'command' }
 }
 
-/** Silent: commands print instead. */
+/** A log without output. Commands print their results instead. */
 export function silentLog(): Log {
   return createLog({ level: 'silent', pretty: false, secrets: [], destination: { write() {} } })
 }
 
-/** @returns the line width from COLUMNS or the terminal. Unlimited for files and pipes, so that ids stay complete. */
+/**
+ * @returns the line width in characters, from COLUMNS or the terminal. Files and pipes have no limit, so ids stay
+ * complete.
+ */
 export function widthOf({ host }: CommandContext): number {
   const wanted = Number(host.env['COLUMNS']) || (host.stdout.columns ?? (host.stdout.isTTY ? WIDTH : Number.POSITIVE_INFINITY))
   return Math.max(NARROWEST, wanted)
@@ -180,7 +186,10 @@ export function printJson(c: CommandContext, value: unknown): void {
   c.host.stdout.write(`${JSON.stringify(value, null, 2)}\n`)
 }
 
-/** Writes a new file; removes it if that fails. @throws UsageError if the file exists, or can't be created. */
+/**
+ * Writes a new file, and removes it if writing fails.
+ * @throws UsageError if the file exists or can't be created.
+ */
 export async function writeNewFile({ host }: CommandContext, path: string, open: () => Promise<Readable>): Promise<void> {
   const file = await openFile(path, 'wx', 0o600).catch((error: unknown) => {
     const known = codeOf(error) === 'EEXIST'

@@ -18,7 +18,7 @@ import { type CommandContext, migrating, printJson, settingsOf, silentLog, withS
 
 interface MovedTo extends Moved {
   readonly from: string
-  /** null: documents aren't copied. */
+  /** Where the documents were copied to; null if they stay in place. */
   readonly to: string | null
 }
 
@@ -30,7 +30,7 @@ interface CopyOptions {
   readonly json?: boolean
 }
 
-/** `copy --to URL|--to-file FILE [--schema NAME] [--documents-to DIR] [--json]` */
+/** Adds the command `copy --to URL|--to-file FILE [--schema NAME] [--documents-to DIR] [--json]`. */
 export function addCopy(program: Command, c: CommandContext): void {
   program
     .command('copy')
@@ -51,7 +51,8 @@ export function addCopy(program: Command, c: CommandContext): void {
         await withTarget(c, target, async (to) => {
           const lock = source.kind === 'sqlite' && !isServeLockHeld(source) ? await acquireServeLock(source) : null
           try {
-            // Documents first: the target is never served without them. A repeated command completes the copy.
+            // Copy the documents before the database, so that the target is never served without them.
+            // After an interruption, the same command completes the copy.
             const documents = await moved(c, db, config, options)
             const copied = await copyDatabase({
               source: db,
@@ -68,7 +69,7 @@ export function addCopy(program: Command, c: CommandContext): void {
     })
 }
 
-/** Settings of the target database. @throws UsageError */
+/** @returns the settings of the target database. @throws UsageError if the options are invalid. */
 function targetOf(c: CommandContext, { to, toFile, schema }: CopyOptions): DatabaseConfig {
   if ((to === undefined) === (toFile === undefined)) throw new UsageError(['set the target database with either --to or --to-file'])
   const { DATABASE_URL_FILE: _, DATABASE_LISTEN_URL: __, DATABASE_LISTEN_URL_FILE: ___, ...env } = c.host.env
@@ -98,7 +99,7 @@ function refuseSameKind(source: DatabaseConfig, target: DatabaseConfig): void {
   throw new UsageError([`copy moves between SQLite and Postgres; ${instead}`])
 }
 
-/** Migrates and opens the target while no `serve` can run. */
+/** Opens and migrates the target database. On SQLite, holds the lock that `serve` needs, so no `serve` can start. */
 async function withTarget(c: CommandContext, database: DatabaseConfig, work: (db: Db) => Promise<void>): Promise<void> {
   const lock = database.kind === 'sqlite' ? await acquireServeLock(database) : null
   try {
@@ -118,7 +119,7 @@ function reportTable(c: CommandContext, done: 'copied' | 'verified', table: stri
   c.host.stderr.write(`${done} ${table}: ${pluralize(rows, 'row')}\n`)
 }
 
-/** Copies the documents, or checks the originals. */
+/** Copies the documents to `documentsTo`. If it is undefined, checks the original files instead. */
 async function moved(c: CommandContext, db: Db, config: Config, { documentsTo }: CopyOptions): Promise<MovedTo> {
   const from = createDocumentStorage(config)
   const to = documentsTo === undefined ? null : new FolderStorage(resolve(documentsTo))

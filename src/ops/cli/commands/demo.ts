@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { exitCodes } from '../exit-codes.ts'
 import type { CommandContext } from './context.ts'
 
-/** `demo [--folder F] [--hold]` */
+/** Adds the command `demo [--folder F] [--hold]`. */
 export function addDemo(program: Command, c: CommandContext): void {
   program
     .command('demo')

@@ -8,7 +8,7 @@ interface GetOptions {
   readonly out?: string
 }
 
-/** `document get`, in addition to the operations of `document` */
+/** Adds `document get`. The other commands of `document` are operations. */
 export function addDocumentGet(document: Command, c: CommandContext): void {
   document
     .command('get')

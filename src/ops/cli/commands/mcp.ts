@@ -15,7 +15,7 @@ async function run(c: CommandContext): Promise<void> {
   const { host, version } = c
   await withStore(c, { accounts: 'optional', prepare: false, looksOnly: true, problems: [] }, async ({ config, db }) => {
     const { answerOverStdio } = await import('../../mcp/stdio.ts')
-    // Standard output is for the protocol.
+    // Log to standard error, because standard output carries the protocol.
     const log = createLog({ level: 'warn', pretty: false, secrets: secretValues(config), destination: host.stderr })
     const parts = { ...unattended, ...actionContextOf(c, db), config: () => config, log, version, mayAct: false }
     await answerOverStdio(parts, host.stdin, host.stdout)

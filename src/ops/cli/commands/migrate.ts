@@ -9,7 +9,7 @@ import { requireDatabaseFile } from '../../../store/open/serve-lock.ts'
 import { auditedDb } from '../../../store/operators/actions.ts'
 import { type CommandContext, migrating, settingsOf, silentLog } from './context.ts'
 
-/** `migrate [--grant-reader ROLE [--without-personal]] [--new-epoch]` */
+/** Adds the command `migrate [--grant-reader ROLE [--without-personal]] [--new-epoch]`. */
 export function addMigrate(program: Command, c: CommandContext): void {
   program
     .command('migrate')

@@ -14,7 +14,7 @@ import { protectStored, settingsText } from '../../protect/protect-step.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { actionContextOf, type CommandContext, printJson, withStore } from './context.ts'
 
-/** `protect status|rotate|show` */
+/** Adds the commands `protect status|rotate|show`. */
 export function addProtect(program: Command, c: CommandContext): void {
   const protect = program.command('protect').description('show how tax ids are protected, re-encrypt them, or read one')
   protect
@@ -83,7 +83,10 @@ async function protectStatus(db: Db) {
   }
 }
 
-/** Converts stored rows to `PROTECT` and the first of `PROTECT_KEYS`. @returns `held` if another process is converting them. */
+/**
+ * Converts stored rows to the mode of `PROTECT` and the first of `PROTECT_KEYS`.
+ * @returns the number of converted rows, or `held` if another process is converting them.
+ */
 async function rotate(a: ActionContext, onTable: (name: string) => void): Promise<{ readonly rewritten: number } | 'held'> {
   const { mode, keyId } = a.db.protection
   const { result } = await auditAction(
@@ -100,8 +103,9 @@ async function rotate(a: ActionContext, onTable: (name: string) => void): Promis
 }
 
 /**
- * Reads one row with its tax ids in plain text, after auditing the access. @throws NotFoundError
+ * Reads one row with its tax ids in plain text. Audits the access first.
  * @param key key without `account`: a JSON array as in `changes.entity_id`, or a single value.
+ * @throws NotFoundError if the table or the row doesn't exist.
  */
 async function showProtected(a: ActionContext, account: string, table: string, key: string): Promise<Row> {
   const entity = entityNamed(table)

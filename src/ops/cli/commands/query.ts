@@ -20,7 +20,7 @@ interface QueryOptions {
   readonly timeout: string
 }
 
-/** `query SQL [--csv|--json] [--limit N] [--timeout S]` */
+/** Adds the command `query SQL [--csv|--json] [--limit N] [--timeout S]`. */
 export function addQuery(program: Command, c: CommandContext): void {
   program
     .command('query')
@@ -43,7 +43,7 @@ async function query(c: CommandContext, argument: string, options: QueryOptions)
   const { clock, host } = c
   const sql = argument === '-' ? await text(host.stdin) : argument
   const write = (piece: string) => void host.stdout.write(piece)
-  // As bytes, because control characters in a string would be escaped.
+  // Write bytes: in a string, the output would escape control characters.
   const writeCsv = (piece: string) => void host.stdout.write(host.stdout.isTTY ? piece.replaceAll('\r\n', '\n') : Buffer.from(piece))
   const answer = options.csv ? csvAnswer(writeCsv) : options.json ? jsonAnswer(write) : tableAnswer(write, widthOf(c))
   const isCut = await runQuery(database, { sql, limit, timeoutMs }, { clock, signal: host.signal }, (part) => answer.add(part))
@@ -54,14 +54,14 @@ async function query(c: CommandContext, argument: string, options: QueryOptions)
 /** Writes query results as they arrive. */
 interface QueryAnswer {
   add(part: AnswerPart): void
-  /** Finishes after the last part. */
+  /** Writes the rest of the output, after the last part. */
   end(): void
 }
 
 type Write = (text: string) => void
 type Rows = readonly (readonly Json[])[]
 
-/** An aligned table, written after the last row. */
+/** Writes an aligned table after the last row. */
 function tableAnswer(write: Write, width: number): QueryAnswer {
   let headings: readonly string[] = []
   const rows: Cell[][] = []
@@ -88,7 +88,7 @@ function csvAnswer(write: Write): QueryAnswer {
   }
 }
 
-/** A JSON list, one object per line. */
+/** Writes a JSON list with one object per line. */
 function jsonAnswer(write: Write): QueryAnswer {
   let columns: readonly string[] = []
   let isFirst = true
@@ -120,7 +120,7 @@ function cellOf(value: Json): Cell {
   return typeof flatValue === 'boolean' ? String(flatValue) : (flatValue ?? null)
 }
 
-/** Converts lists and objects to JSON text: a cell holds one value. */
+/** Converts lists and objects to JSON text, because a cell holds one value. */
 function flat(row: readonly Json[]): (string | number | boolean | null)[] {
   return row.map((value) => (typeof value === 'object' && value !== null ? JSON.stringify(value) : value))
 }

@@ -17,7 +17,7 @@ import { type CommandContext, printerOf, withStore } from './context.ts'
 
 const PAGE = 1_000
 
-/** `reconcile show RUN` */
+/** Adds the command `reconcile show RUN`. */
 export function addReconcileShow(reconcile: Command, c: CommandContext): void {
   reconcile
     .command('show')
@@ -50,7 +50,7 @@ export function printFindings(c: CommandContext, findings: readonly FindingRow[]
   printerOf(c).rows('Findings', findings, findingColumns, '')
 }
 
-/** Writes a run and its findings as JSON, page by page, because they may not fit into memory. */
+/** Writes a run and its findings as JSON. Reads the findings page by page, because they may not fit into memory. */
 export async function writeRunJson(output: Output, db: Db, run: RunRow): Promise<void> {
   output.write(`${JSON.stringify(run).slice(0, -1)},"findings":[`)
   let first = true
@@ -91,13 +91,14 @@ export async function writeReport(c: CommandContext, db: Db, run: RunRow, file: 
 }
 
 /**
- * Writes a report to a temporary file and renames it, so that the file at `path` is always complete. Replaces an existing file.
+ * Writes a report to a temporary file and then renames it. The file at `path` is therefore always complete.
+ * Replaces an existing file.
  * @throws Error that names the file.
  */
 export async function writeReportFile(path: string, data: ReportData): Promise<void> {
   const temporary = join(dirname(path), `.${basename(path)}.${randomUUID()}`)
   try {
-    // Reports are records and must survive a crash.
+    // `replaceFile` survives a crash. Reports are records and must not get lost.
     await replaceFile(path, temporary, renderHtml(data))
   } catch (error) {
     throw new Error(

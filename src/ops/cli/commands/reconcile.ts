@@ -26,7 +26,7 @@ import { withAccountClient } from './account-client.ts'
 import { type CommandContext, type OpenStore, withStore } from './context.ts'
 import { addReconcileShow, printFindings, reportProblem, writeReport, writeRunJson } from './reconcile-show.ts'
 
-/** Maximum findings; `reconcile show` prints all. */
+/** Most findings that `reconcile` prints. `reconcile show` prints all. */
 const PRINTED = 20
 
 interface ReconcileOptions {
@@ -41,7 +41,7 @@ interface ReconcileOptions {
   readonly report?: string
 }
 
-/** `reconcile [options]`, `reconcile show RUN`, and the operations on runs. */
+/** Adds the commands `reconcile [options]` and `reconcile show RUN`, and the operations on runs. */
 export function addReconcile(program: Command, c: CommandContext): void {
   const reconcile = program
     .command('reconcile')
@@ -85,7 +85,7 @@ async function reconcileNow(c: CommandContext, given: ReconcileOptions): Promise
     }
     if (given.json) await printRuns(c, store.db, runs)
     c.exitCode = worstExit(codes)
-    // Write the report last: a failure must not suppress other output.
+    // Write the report last. If that fails, the other output is already printed.
     const [run] = runs
     if (given.report !== undefined && run) await writeReport(c, store.db, run, given.report)
   })
@@ -106,7 +106,7 @@ function optionsIn(c: CommandContext, given: ReconcileOptions, problems: string[
   }
 }
 
-/** @returns the finished run; null if another run is active, or the service requested a long pause. */
+/** @returns the finished run; null if another run is active, or if the service asked for a long pause. */
 async function reconcileAccount(c: CommandContext, store: OpenStore, account: string, options: RunOptions): Promise<RunRow | null> {
   const { config, db, log } = store
   const { clock, host } = c

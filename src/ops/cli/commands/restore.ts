@@ -5,7 +5,7 @@ import { newEpochText } from '../../../store/changes/log-epoch.ts'
 import { factsText, lostText, namedFacts } from '../../actions/backup.ts'
 import { type CommandContext, printJson, settingsOf, silentLog } from './context.ts'
 
-/** `restore FILE [--json]` */
+/** Adds the command `restore FILE [--json]`. */
 export function addRestore(program: Command, c: CommandContext): void {
   program
     .command('restore')

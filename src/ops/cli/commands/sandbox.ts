@@ -2,10 +2,10 @@ import type { Command } from 'commander'
 import { UsageError } from '../../../base/errors.ts'
 import type { CommandContext } from './context.ts'
 
-/** Settings of a real service. The emulator refuses to start with them. */
+/** Settings of a real service. If one of them is set, the emulator refuses to start. */
 const PRODUCTION = /^(BROKER_API_.+|WEBHOOK_SECRETS(_FILE)?|CONFIG_FILE)$/
 
-/** Whether the settings come from a sandbox: their base URL is a loopback address. */
+/** @returns true if the settings come from a sandbox: the host in the base URL is a loopback address. */
 function isOwn({ BROKER_API_BASE_URL: url = '' }: Readonly<Record<string, string | undefined>>): boolean {
   return URL.canParse(url) && /^(localhost|127(\.\d+){3}|\[::1\])$/.test(new URL(url).hostname)
 }
@@ -48,7 +48,7 @@ While it runs, its root page shows its data. Control it with JSON below /_sandbo
                  submissionId and id are optional
 `
 
-/** `sandbox [options]` */
+/** Adds the command `sandbox [options]`. */
 export function addSandbox(program: Command, c: CommandContext): void {
   program
     .command('sandbox')

@@ -6,7 +6,7 @@ import { type CommandContext, sendingSettingsOf } from './context.ts'
 
 const ROLES = ['all', 'receive', 'work'] as const
 
-/** `serve [--role all|receive|work]` */
+/** Adds the command `serve [--role all|receive|work]`. */
 export function addServe(program: Command, c: CommandContext): void {
   program
     .command('serve')

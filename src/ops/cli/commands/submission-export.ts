@@ -12,7 +12,7 @@ import { actionContextOf, type CommandContext, settingsOf, withStore, writeNewFi
 
 type ExportOptions = Partial<Record<'account' | 'until' | 'to' | 'check', string>>
 
-/** `submission export`, in addition to the operations of `submission` */
+/** Adds `submission export`. The other commands of `submission` are operations. */
 export function addSubmissionExport(submission: Command, c: CommandContext): void {
   submission
     .command('export')
@@ -48,7 +48,7 @@ async function check(c: CommandContext, path: string): Promise<void> {
   if (problems.length > 0) c.exitCode = exitCodes.failed
 }
 
-/** Without settings, signatures can't be verified. */
+/** @returns signature verifiers by account; empty if the settings can't be read. Signatures are not checked then. */
 function verifiersOf(c: CommandContext): ReadonlyMap<string, DeliveryVerifier> {
   try {
     const { accounts } = settingsOf(c, { accounts: 'optional', problems: [] })

@@ -18,7 +18,7 @@ import { type CommandContext, type OpenStore, withStore } from './context.ts'
 
 const PAGE = 100
 
-/** `sync ID…|--all [--account A]` */
+/** Adds the command `sync ID…|--all [--account A]`. */
 export function addSync(program: Command, c: CommandContext): void {
   program
     .command('sync')
@@ -109,7 +109,7 @@ async function syncNow(
   })
 }
 
-/** Removes the start of a reason that the sentence already contains. */
+/** @returns one sentence about a failed read. Removes the start of `reason` if it repeats the sentence. */
 function sentence({ submissionId, read, reason }: FailedRead): string {
   const about = submissionId === '' ? read : `${read} of submission ${submissionId}`
   return printableLine(`${about} could not be read: ${reason.replace(`${about}: `, '')}`, 500)

@@ -2,7 +2,7 @@ import type { onRouteHookHandler } from 'fastify'
 import { z } from 'zod'
 import { record } from '../../output/schema.ts'
 
-/** Body of every error (RFC 9457). */
+/** Body of every error answer (RFC 9457). */
 export const problem = record('Problem', {
   title: z.string().describe('meaning of the status'),
   status: z.int(),
@@ -41,7 +41,7 @@ export function answers<T extends z.ZodType>(description: string, schema: T) {
   return { 200: { description, content: { 'application/json': { schema } } }, ...common }
 }
 
-/** Answers that have no body. */
+/** Answers of a route that returns no body on success. */
 export function done(description: string) {
   return { 204: z.undefined().describe(description), ...common }
 }
@@ -50,7 +50,7 @@ export function answersAbout<T extends z.ZodType>(description: string, schema: T
   return { ...answers(description, schema), 404: notFound }
 }
 
-/** Answers of a route that resumes after an earlier answer. */
+/** Answers of a route that a client calls repeatedly, each time with the position of its last answer. */
 export function answersSince<T extends z.ZodType>(description: string, schema: T) {
   return { ...answersAbout(description, schema), 409: conflict, 410: gone }
 }
@@ -62,7 +62,7 @@ export function answersOfAction<T extends z.ZodType>(description: string, schema
 const longPart = { 414: refusal('a part of the path is too long') }
 const unreadableBody = { 413: refusal('the body is too large'), 415: refusal('unsupported content type') }
 
-/** Adds path and body errors to each route. */
+/** Adds the errors of path and body to the description of each route. */
 export const describeForms: onRouteHookHandler = (route) => {
   const isRead = route.method === 'GET' || route.method === 'HEAD'
   const forms = { ...(route.url.includes(':') && longPart), ...(!isRead && unreadableBody) }

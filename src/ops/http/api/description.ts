@@ -5,7 +5,7 @@ import { isObject } from '../../../model/json.ts'
 import { subjects } from '../../operations/index.ts'
 import { SESSION_COOKIE } from './sessions.ts'
 
-/** Tags without a `Subject`. */
+/** Tags of routes that belong to no `Subject`. */
 const tags: Readonly<Record<string, string>> = {
   description: 'this description',
   rejected: 'rejected deliveries',
@@ -14,7 +14,7 @@ const tags: Readonly<Record<string, string>> = {
 
 const subjectTags = Object.fromEntries(Object.entries(subjects).map(([name, { about }]) => [name, about]))
 
-/** Options that generate the OpenAPI description from the routes' schemas. */
+/** @returns options for generating the OpenAPI description from the schemas of the routes. */
 export function descriptionOptions(version: string): SwaggerOptions {
   return {
     openapi: {
@@ -44,7 +44,7 @@ export function descriptionOptions(version: string): SwaggerOptions {
   }
 }
 
-/** Adds the required role to a description. Signing in requires none. */
+/** Adds the required role to the description of a route. Routes without sign-in require no role. */
 function roleOf(
   role: Role | undefined,
   { description, security }: { readonly description?: string; readonly security?: readonly unknown[] },
@@ -53,7 +53,7 @@ function roleOf(
   return { description: [description, `Requires the ${role} role.`].filter(Boolean).join(' '), 'x-required-role': role }
 }
 
-/** @returns a function name for a route: `getInboxById`, `postInboxReplay`. */
+/** @returns the operation id of a route, such as `getInboxById` or `postInboxReplay`. */
 function operationIdOf(method: string, url: string): string {
   const words = url.replace('/api/v1/', '').split(/[/.-]/)
   const parts = words.map((word) => (word.startsWith(':') ? `By${capitalized(word.slice(1))}` : capitalized(word)))
@@ -64,7 +64,7 @@ function capitalized(word: string): string {
   return word.replace(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase())
 }
 
-/** Marks nullable bodies as optional. */
+/** Marks request bodies as optional if they may be null. */
 function makeNullableBodiesOptional(paths: unknown): void {
   for (const methods of Object.values(isObject(paths) ? paths : {})) {
     for (const operation of Object.values(isObject(methods) ? methods : {})) {
@@ -74,7 +74,7 @@ function makeNullableBodiesOptional(paths: unknown): void {
   }
 }
 
-/** Removes unused schemas: each named schema is generated twice, for input and output. */
+/** Removes schemas that no route uses. Each named schema is generated twice, for input and for output. */
 function withoutUnusedSchemas<T extends object>(document: T): T {
   const { components, ...rest } = document as Record<string, unknown>
   const all = isObject(components) && isObject(components['schemas']) ? components['schemas'] : {}

@@ -10,7 +10,10 @@ import { type Holder, TokenVerifier } from './tokens.ts'
 
 const MINUTE_S = 60
 const CROWDED_S = 5
-/** Maximum concurrent requests of a token or person, including waiting ones. Lower than every limit that all share. */
+/**
+ * Limit of concurrent requests of one token or person, including waiting requests.
+ * The limit is lower than every limit that all users share, so one user can't block the others.
+ */
 export const MOST_AT_ONCE = 32
 
 const SESSION_ROUTE = '/api/v1/session'
@@ -20,12 +23,14 @@ export const OIDC_CALLBACK = `${OIDC_ROUTE}/callback`
 /** Routes that require no sign-in. */
 const OPEN: ReadonlySet<string | undefined> = new Set([`${SESSION_ROUTE}/methods`, OIDC_ROUTE, OIDC_CALLBACK])
 
-/** Answers a rejected request. @returns undefined if the request is allowed. */
+/** Checks a request. A rejected request is answered. @returns undefined if the request is allowed. */
 export type Guard = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply | undefined>
 
 /**
- * Rejects requests without a token or session, before reading the body or revealing whether the route exists. Browsers also send the
- * session cookie for other sites' pages, so changes must come from this server's own pages.
+ * Creates a guard that rejects requests without a valid token or session.
+ * The guard answers before the body is read, and does not reveal whether a route exists.
+ * A browser may send the session cookie for pages of other sites.
+ * Session requests that change data must therefore come from a page of this server.
  */
 export function createGuard(p: Pick<AdminParts, 'config' | 'clock' | 'log'>, sessions: Sessions): Guard {
   const keeper = new TokenVerifier()
@@ -57,10 +62,10 @@ export function createGuard(p: Pick<AdminParts, 'config' | 'clock' | 'log'>, ses
       }
       return refuseWeakRole(holder, request, reply)
     }
-    // An ended session isn't a guess: every open page sends it.
+    // An ended session is not a guess: every open page of the console still sends it.
     if (id !== null) return refuse(reply, 401, ['the session has ended. Sign in again'])
     const now = p.clock.steady()
-    // Don't count requests without a token: a foreign page could send many and block a visitor's sign-in.
+    // Don't count requests without a token. Otherwise, a foreign page could send many and block a visitor's sign-in.
     const isGuess = authorization !== undefined
     if (isGuess && failures.note(request.ip, now)) {
       return refuse(reply.header('retry-after', MINUTE_S), 429, ['too many wrong tokens from this address; wait a minute'])
@@ -73,11 +78,11 @@ export function createGuard(p: Pick<AdminParts, 'config' | 'clock' | 'log'>, ses
   }
 }
 
-/** Counts concurrent requests by token or person. */
+/** Counts the concurrent requests of each token or person. */
 class Places {
   readonly #taken = new Map<string, number>()
 
-  /** Counts a request until its connection closes. @returns false at the limit. */
+  /** Counts a request until its connection closes. @returns false if the limit is reached. */
   take(name: string, { raw }: FastifyReply): boolean {
     const taken = this.#taken.get(name) ?? 0
     if (taken >= MOST_AT_ONCE) return false
@@ -95,7 +100,7 @@ class Places {
 
 const FOREIGN = 'session requests that change data must come from a page of this server; the Origin header is missing or names another'
 
-/** @returns the session id in the cookie, or null. */
+/** @returns the session id from the cookie; null if there is none. */
 export function sessionIdOf({ headers, server }: FastifyRequest): string | null {
   const id = server.parseCookie(headers.cookie ?? '')[SESSION_COOKIE]
   return id === undefined || id === '' ? null : id
@@ -105,10 +110,10 @@ function isRead({ method }: FastifyRequest): boolean {
   return method === 'GET' || method === 'HEAD'
 }
 
-/** Answers 403 before the body is read if the role is insufficient. */
+/** If the role is insufficient, answers 403 before the body is read. @returns undefined if the role is sufficient. */
 function refuseWeakRole({ name, role }: Holder, request: FastifyRequest, reply: FastifyReply): FastifyReply | undefined {
   const needed = request.routeOptions.config.role
-  // Unknown routes have no role.
+  // Unknown routes have no role. They are answered 404 later.
   if (needed === undefined || includesRole(role, needed)) return undefined
   return refuse(reply, 403, [`requires the ${needed} role; ${name} has the ${role} role`])
 }

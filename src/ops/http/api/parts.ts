@@ -11,33 +11,33 @@ import type { ReloadResult } from '../../actions/reload.ts'
 import type { Holder } from './tokens.ts'
 
 export interface AdminServerParts {
-  /** Current settings; a reload changes them. */
+  /** Returns the current settings. A reload changes them. */
   readonly config: () => Config
   readonly db: Db
   readonly clock: Clock
   readonly log: Log
   readonly observer: Observer
   readonly version: string
-  /** Aborts when the process stops; actions end after the current step. */
+  /** Aborts when the process stops. Actions then end after their current step. */
   readonly signal: AbortSignal
   readonly reload: () => Promise<ReloadResult>
 }
 
 export interface AdminParts extends AdminServerParts {
-  /** Database connection for totals, so that they don't block quick reads. */
+  /** Separate reader for totals. Without it, totals would block quick reads. */
   readonly sums: Db
 }
 
-/** Server type whose route schemas determine request and answer types. */
+/** Type of the server. Requests and answers get their types from the route's schemas. */
 export type Api = FastifyInstance<RawServerDefault, IncomingMessage, ServerResponse, FastifyBaseLogger, ZodTypeProvider>
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Name of the token or person; empty until checked. */
+    /** Name of the token or person. Empty until the request is checked. */
     who: string
-    /** Owner of the token or session; null until checked. */
+    /** Owner of the token or session. null until the request is checked. */
     holder: Holder | null
-    /** Checks the token or session again. */
+    /** Checks again whether the token or session is valid. */
     isStillAllowed: () => Promise<boolean>
   }
 }

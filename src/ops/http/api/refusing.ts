@@ -11,9 +11,9 @@ import type { AdminParts } from './parts.ts'
 const RETRY_AFTER_S = 5
 const PROBLEM_TYPE = 'application/problem+json'
 
-/** Answers with problems, one sentence each. */
+/** Answers with an error body that contains the problems, one sentence each. */
 export function refuse(reply: FastifyReply, status: number, problems: readonly string[], facts: RefusalFacts = {}): FastifyReply {
-  // Send text, so that the route's schema doesn't apply.
+  // Send text. For an object, Fastify would apply the schema of the route.
   return reply
     .code(status)
     .type(PROBLEM_TYPE)
@@ -25,7 +25,7 @@ const unreadable: Readonly<Record<string, readonly [status: number, sentence: st
   HPE_HEADER_OVERFLOW: [431, 'the path and the headers are too long'],
 }
 
-/** Answers an unreadable request and closes the connection. @param code Node's error code. */
+/** Answers a request that is not valid HTTP, and closes the connection. @param code Node's error code. */
 export function refuseUnreadable(socket: Socket, code: string): void {
   const [status, sentence] = unreadable[code] ?? [400, 'the request is not HTTP']
   const body = problemText(status, [sentence])
@@ -47,8 +47,8 @@ function problemText(status: number, problems: readonly string[], facts: Refusal
 }
 
 /**
- * Answers with a route's error. Logs unexpected errors without sending their text. @param p `signal.reason` is the error of interrupted
- * actions.
+ * Answers a request whose route failed. Logs an unexpected error without sending its text.
+ * @param p its `signal.reason` is the error of actions that were interrupted because the process stops.
  */
 export function refuseError(
   p: Pick<AdminParts, 'log' | 'signal'>,
@@ -77,7 +77,7 @@ export function refuseError(
   return refuse(reply, 500, ['internal error. See the log'])
 }
 
-/** @returns the status of Fastify's own errors: a body that is no JSON, too large, or of an unknown type. */
+/** @returns the 4xx status of Fastify's own errors, such as 413 for a body that is too large; null for other errors. */
 function statusOfFastify(error: unknown): number | null {
   if (!(error instanceof Error) || !('statusCode' in error) || typeof error.statusCode !== 'number') return null
   return error.statusCode >= 400 && error.statusCode < 500 ? error.statusCode : null
@@ -93,7 +93,7 @@ function sentenceOf(status: number, { routeOptions }: FastifyRequest): string | 
   return sentences[status] ?? null
 }
 
-/** @returns method and route without parameter values. */
+/** @returns the method and the pattern of the route, without parameter values. */
 export function routeOf(request: FastifyRequest): string {
   return `${request.method} ${request.routeOptions.url ?? 'unknown'}`
 }

@@ -6,7 +6,7 @@ const POLICY = [
   "form-action 'self'",
 ]
 
-/** Headers of each answer. No foreign content, inline scripts or frames. */
+/** Headers of every answer. They forbid foreign content, inline scripts and frames. */
 export const securityHeaders = {
   'content-security-policy': POLICY.join('; '),
   'x-content-type-options': 'nosniff',

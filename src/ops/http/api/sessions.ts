@@ -21,36 +21,41 @@ export const SESSION_COOKIE = 'submission_mirror_session'
 
 const ID_BYTES = 32
 
-/** A person identified by OpenID Connect. */
+/** A person who signed in by OpenID Connect. */
 export interface Identity {
-  /** Begins with `oidc:`, unlike token names. */
+  /** Name of the person. Begins with `oidc:`, so it never equals the name of a token. */
   readonly who: string
   readonly subject: string
-  /** Values of the claim that have roles in the settings. */
+  /** Values of the person's claim that have a role in the settings. */
   readonly values: readonly string[]
 }
 
 /**
- * Sessions of people who signed in, identified by a cookie and stored in the database. A session ends when its token is removed or replaced
- * in the settings, or when no value of its claim has a role.
+ * Sessions of people who signed in. A cookie contains the session's id, and the database stores the session.
+ * A session ends when its token is removed or replaced in the settings.
+ * A session by OpenID Connect ends when no value of its claim has a role.
  */
 export class Sessions {
   readonly #db: Db
   readonly #config: () => Config
 
-  /** @param db writable. */
+  /** @param db must be writable. */
   constructor(db: Db, config: () => Config) {
     this.#db = db
     this.#config = config
   }
 
-  /** Signs in with a token. @returns the session id for the cookie; null if the settings don't have the token. */
+  /**
+   * Begins a session with a token.
+   * @param name name of the token.
+   * @returns the session id for the cookie; null if the settings don't have the token.
+   */
   async begin(name: string): Promise<string | null> {
     const token = tokenOf(this.#config().ops, name)
     return token === null ? null : await this.#begin(name, token.token.reveal(), null, {})
   }
 
-  /** Signs in by OpenID Connect. @returns the session id for the cookie. */
+  /** Begins a session for a person who signed in by OpenID Connect. @returns the session id for the cookie. */
   async beginOidc(oidc: OidcConfig, { who, subject, values }: Identity): Promise<string> {
     return await this.#begin(who, providerText(oidc), JSON.stringify(values), { issuer: oidc.issuer, subject: storableText(subject) })
   }
@@ -65,7 +70,7 @@ export class Sessions {
     return id
   }
 
-  /** @returns the owner of a session; null if it has ended or never existed. */
+  /** Extends a session and returns its owner. @returns null if the session has ended or never existed. */
   async holderOf(id: string): Promise<Holder | null> {
     const found = await this.#find(id)
     if (!found) return null
@@ -74,7 +79,7 @@ export class Sessions {
     return { name: session.who, role, session: { endsAt: session.ends_at, idleEndsAt: session.idle_ends_at } }
   }
 
-  /** Whether a session is active. Unlike `holderOf`, this does not extend it. */
+  /** @returns true if a session is active. Unlike `holderOf`, does not extend the session. */
   async isLive(id: string): Promise<boolean> {
     return (await this.#find(id)) !== null
   }
@@ -97,7 +102,10 @@ export class Sessions {
   }
 }
 
-/** Ends sessions whose token or provider was removed or replaced, at each start and reload. Otherwise restoring it would revive them. */
+/**
+ * Deletes sessions whose token or provider was removed or replaced. Runs at each start and reload.
+ * Otherwise, such a session would work again if the old token came back.
+ */
 export async function endLapsedSessions(db: Db, config: Config, log: Pick<Log, 'warn'>): Promise<void> {
   const passes = (session: ConsoleSession) => {
     const held = heldBy(session, config)
@@ -111,7 +119,7 @@ export async function endLapsedSessions(db: Db, config: Config, log: Pick<Log, '
   })
 }
 
-/** @returns a session's role and the credential it began with; null if the settings no longer contain it. */
+/** @returns the role and the credential that the settings now have for a session; null if they have none. */
 function heldBy({ who, oidc: stored }: ConsoleSession, { ops }: Config): { readonly role: Role; readonly credential: string } | null {
   if (stored === null) {
     const token = tokenOf(ops, who)
@@ -126,7 +134,7 @@ function tokenOf({ tokens }: Config['ops'], name: string): Config['ops']['tokens
   return tokens.find((token) => token.name === name) ?? null
 }
 
-/** @returns the highest role for values of the claim, or null. */
+/** @returns the highest role of the claim values; null if no value has a role. */
 export function roleOf({ roles }: Pick<OidcConfig, 'roles'>, values: readonly unknown[]): Role | null {
   let highest: Role | null = null
   for (const value of values) {
@@ -136,7 +144,7 @@ export function roleOf({ roles }: Pick<OidcConfig, 'roles'>, values: readonly un
   return highest
 }
 
-/** Identifies a provider, even after its secret changed. */
+/** @returns a text that identifies a provider. A new client secret does not change the text. */
 function providerText({ issuer, clientId, claim }: OidcConfig): string {
   return JSON.stringify([issuer, clientId, claim])
 }
@@ -151,17 +159,24 @@ function tagOf(sessionHash: string, credential: string): string {
   return createHmac('sha256', sessionHash).update(credential).digest('hex').slice(0, TAG_DIGITS)
 }
 
-/** Testing a guessed token requires the session id, which is not in the database. */
+/**
+ * @returns a keyed hash of a session's credential. The key is the session id, which the database doesn't contain.
+ * Testing a guessed token therefore needs the session id.
+ */
 function proofOf(id: string, credential: string): Buffer {
   return createHmac('sha256', id).update(credential).digest()
 }
 
-/** @param url this server's browser URL; see `ownUrlOf`. @param maxAgeS 0 removes the cookie. */
+/**
+ * Sets the session cookie.
+ * @param url this server's URL in the browser; see `ownUrlOf`.
+ * @param maxAgeS lifetime in seconds; 0 removes the cookie.
+ */
 export function setSessionCookie(reply: FastifyReply, url: string, id: string, maxAgeS: number): void {
   reply.setCookie(SESSION_COOKIE, id, { httpOnly: true, sameSite: 'strict', path: '/', secure: isByHttps(url), maxAge: maxAgeS })
 }
 
-/** Whether a cookie can be `Secure`; browsers drop such cookies over plain HTTP. */
+/** @returns true if a cookie can be `Secure`. Browsers drop such cookies over plain HTTP. */
 export function isByHttps(url: string): boolean {
   return url.startsWith('https:')
 }

@@ -5,20 +5,24 @@ import type { TimeText } from '../../../model/time.ts'
 
 type Tokens = Config['ops']['tokens']
 
-/** Owner of a token or session. */
+/** The token or person that sent a request. */
 export interface Holder {
   readonly name: string
   readonly role: Role
-  /** `idleEndsAt`: end of the session without further requests. */
+  /** Only for sessions. `idleEndsAt` is the end of the session if no further request arrives. */
   readonly session?: { readonly endsAt: TimeText; readonly idleEndsAt: TimeText }
 }
 
-/** Finds the token of a request. Always compares all hashes, so that timing reveals nothing. */
+/** Finds the token of a request. Always compares all hashes, so that the response time reveals nothing about tokens. */
 export class TokenVerifier {
   #known: Tokens = []
   #hashes: readonly (Holder & { readonly hash: Buffer })[] = []
 
-  /** @param tokens rehashed only when changed. @param header `Authorization`. @returns null for a missing or wrong token. */
+  /**
+   * @param tokens configured tokens. Their hashes are computed again only after a change.
+   * @param header value of the `Authorization` header.
+   * @returns the token's name and role; null for a missing or wrong token.
+   */
   holderOf(tokens: Tokens, header: string | undefined): Holder | null {
     if (tokens !== this.#known) {
       this.#hashes = tokens.map(({ name, token, role }) => ({ name, role, hash: hashOf(token.reveal()) }))
@@ -32,7 +36,7 @@ export class TokenVerifier {
     return found
   }
 
-  /** Like `holderOf` for a pasted token: with white space, or as `name:token[:role]`. */
+  /** Like `holderOf`, for a token that a person pasted. Accepts white space, and the form `name:token[:role]`. */
   holderOfPasted(tokens: Tokens, text: string): Holder | null {
     const pasted = text.replace(/\s+/g, '')
     const holder = this.holderOf(tokens, `Bearer ${pasted}`)

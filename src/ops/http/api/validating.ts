@@ -8,7 +8,7 @@ const WHERE: Readonly<Record<string, string>> = { querystring: 'query', params: 
 
 const nothing = z.strictObject({})
 
-/** Creates a validator for a request part. It throws a UsageError. */
+/** Creates a validator for one part of a request. For invalid data, the validator returns a UsageError. */
 export const validatorCompiler: FastifySchemaCompiler<z.ZodType> = ({ schema, httpPart = '' }) => {
   const where = WHERE[httpPart] ?? httpPart
   const nameOf = (path: readonly PropertyKey[]) => [where, ...(path.length > 0 ? [path.join('.')] : [])].join(' ')
@@ -19,7 +19,7 @@ export const validatorCompiler: FastifySchemaCompiler<z.ZodType> = ({ schema, ht
   }
 }
 
-/** Routes without query parameters reject any. */
+/** Makes routes without query parameters reject any query parameter. */
 export const refuseOtherQueries: onRouteHookHandler = (route) => {
   route.schema = { querystring: nothing, ...route.schema }
 }

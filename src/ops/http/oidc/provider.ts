@@ -10,20 +10,20 @@ const TIMEOUT_S = 5
 /** Maximum characters of a name in the audit log. */
 const LONGEST_NAME = 150
 const LONGEST_UNCONFIRMED = 80
-/** Maximum claim values read; a person may be in thousands of groups. */
+/** Most claim values that are read. A person may be in thousands of groups. */
 const MOST_VALUES = 1_000
 
-/** Values that the browser stores during a sign-in. */
+/** Values of a sign-in in progress. The browser stores them until the provider redirects back. */
 export interface Pending {
   readonly state: string
   readonly nonce: string
   readonly verifier: string
 }
 
-/** The provider does not answer, or answers incorrectly. The message is shown to the user. */
+/** Thrown if the provider does not answer, or answers incorrectly. The user sees the message. */
 export class ProviderAwayError extends Error {}
 
-/** The provider did not confirm this sign-in. The message is shown to the user. */
+/** Thrown if the provider did not confirm the sign-in. The user sees the message. */
 export class NotVouchedError extends Error {}
 
 interface Ready {
@@ -31,7 +31,10 @@ interface Ready {
   readonly config: openid.Configuration
 }
 
-/** An OpenID Connect provider: code flow with PKCE, state and nonce. Discovery runs at the first sign-in. */
+/**
+ * Signs people in at an OpenID Connect provider, by code flow with PKCE, state and nonce.
+ * Discovery runs at the first sign-in.
+ */
 export class Provider {
   readonly #oidc: OidcConfig
   readonly #ready = loadOnce(() => this.#discover())
@@ -40,7 +43,11 @@ export class Provider {
     this.#oidc = oidc
   }
 
-  /** @returns the sign-in URL, and values for the browser to store. @throws ProviderAwayError */
+  /**
+   * Begins a sign-in.
+   * @returns the provider's URL to open, and values that the browser must store.
+   * @throws ProviderAwayError if the provider does not answer correctly.
+   */
   async begin(redirectUri: string): Promise<{ readonly url: URL; readonly pending: Pending }> {
     const { client, config } = await this.#discovered()
     const pending = { state: client.randomState(), nonce: client.randomNonce(), verifier: client.randomPKCECodeVerifier() }
@@ -55,7 +62,11 @@ export class Provider {
     return { url, pending }
   }
 
-  /** @param url callback URL with code and state. @throws NotVouchedError, ProviderAwayError */
+  /**
+   * Completes a sign-in with the values from `begin`.
+   * @param url callback URL with code and state.
+   * @throws NotVouchedError if the provider did not confirm the sign-in, ProviderAwayError if it does not answer.
+   */
   async finish(url: URL, { state, nonce, verifier }: Pending): Promise<Identity> {
     const { client, config } = await this.#discovered()
     const checks = { pkceCodeVerifier: verifier, expectedState: state, expectedNonce: nonce, idTokenExpected: true }
@@ -104,7 +115,7 @@ export class Provider {
   }
 }
 
-/** Omits a SyntaxError's message: it repeats the answer. */
+/** @returns the message of an error and of its cause. Omits a SyntaxError, because its message repeats the answer. */
 function causeOf(error: unknown): string {
   const isSafe = error instanceof Error && error.cause instanceof Error && !(error.cause instanceof SyntaxError)
   const cause = isSafe ? `: ${(error.cause as Error).message}` : ''
@@ -124,7 +135,7 @@ function identityOf({ claim, roles }: OidcConfig, claims: Readonly<Record<string
   }
 }
 
-/** Marks a name as unconfirmed: at many providers, users may choose another person's address. */
+/** @returns a name that is marked as unconfirmed. At many providers, users may choose another person's address. */
 function unconfirmedName(name: unknown, subject: string): string {
   const text = typeof name === 'string' ? printableLine(name, LONGEST_UNCONFIRMED) : ''
   return text === '' ? subject : `${text} (unconfirmed, ${subject})`

@@ -20,7 +20,7 @@ const file = {
   response: fileAbout('the file'),
 }
 
-/** `GET /documents/:key` */
+/** Adds `GET /documents/:key`, which returns the file of a document. */
 export function addDocuments(api: Api, p: AdminParts): void {
   const storages = new WeakMap<object, DocumentStorage>()
   const storage = () => {
@@ -34,7 +34,7 @@ export function addDocuments(api: Api, p: AdminParts): void {
     const { row, bytes } = await openDocument(actionContextFor(p, request), storage(), params.key, query.account)
     const name = encodeURIComponent(fileNameOf(row)).replace(/['()*]/g, (char) => `%${char.charCodeAt(0).toString(16)}`)
     reply.header('content-disposition', `attachment; filename*=UTF-8''${name}`).header('content-length', String(row.stored_bytes))
-    // Browsers must not show documents as pages of this server.
+    // Send a generic type, so that browsers don't show a document as a page of this server.
     return reply.type('application/octet-stream').send(bytes as never)
   })
 }

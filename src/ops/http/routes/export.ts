@@ -14,7 +14,7 @@ const schema = {
   response: fileAbout('the archive'),
 }
 
-/** `GET /submissions/{account}/{submission_id}/export` */
+/** Adds `GET /submissions/{account}/{submission_id}/export`. */
 export function addExport(api: Api, p: AdminParts): void {
   api.get('/submissions/:account/:submission_id/export', { schema, config: { role: 'admin' } }, async (request, reply) => {
     const { account, submission_id: submissionId } = request.params

@@ -18,9 +18,9 @@ const schema = {
   response: answersOfAction('number of stored mappings', map.output),
 }
 
-/** `/destinations/{name}/mappings.csv` */
+/** Adds `POST /destinations/{name}/mappings.csv`. */
 export function addMappingsCsv(api: Api, p: AdminParts): void {
-  // Separate scope: only this route accepts CSV.
+  // Use a separate scope, because only this route accepts CSV.
   void api.register((scope: Api, _options, done) => {
     scope.removeAllContentTypeParsers()
     scope.addContentTypeParser('text/csv', { parseAs: 'buffer' }, async (_request: FastifyRequest, bytes: Buffer) => textOf(bytes))

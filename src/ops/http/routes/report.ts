@@ -14,10 +14,10 @@ const schema = {
   response: textAbout('text/html', 'the report'),
 }
 
-/** The report contains service data, so the browser must not run or load anything. */
+/** Content policy of the report, which contains service data. The browser must not run or load anything. */
 const POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox"
 
-/** `/reconcile-runs/{id}/report.html` */
+/** Adds `GET /reconcile-runs/{id}/report.html`. */
 export function addReport(api: Api, p: AdminParts): void {
   api.get('/reconcile-runs/:id/report.html', { schema, config: { role: 'operator' } }, async (asked, reply) => {
     const run = await runNamed(p.db.read, asked.params.id)

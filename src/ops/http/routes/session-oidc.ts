@@ -13,9 +13,9 @@ import { NotVouchedError, type Pending, Provider, ProviderAwayError } from '../o
 import { ownUrlOf } from '../own-host.ts'
 
 const PENDING_COOKIE = 'submission_mirror_oidc'
-/** Time limit for signing in at the provider. */
+/** Time limit for signing in at the provider, in seconds. */
 const PENDING_S = 600
-/** Failed sign-ins per minute and address. */
+/** Failed sign-ins that one address may make per minute. */
 const MOST_TRIES = 10
 
 const methods = record('SignInMethods', {
@@ -29,7 +29,7 @@ const methods = record('SignInMethods', {
 
 const show = { summary: 'list sign-in methods', tags: ['session'], security: [], response: answers('sign-in methods', methods) }
 
-/** `GET /session/methods`, and for browsers `GET /session/oidc` and its callback. */
+/** Adds `GET /session/methods`, and for browsers `GET /session/oidc` and its callback. */
 export function addOidcSession(api: Api, p: AdminParts, sessions: Sessions): void {
   const providerOf = cachedProvider()
   const failures = new BadSignatures(MOST_TRIES)
@@ -37,7 +37,7 @@ export function addOidcSession(api: Api, p: AdminParts, sessions: Sessions): voi
     const { tokens, oidc } = p.config().ops
     return { token: tokens.length > 0, oidc: oidc ? { name: oidc.name, path: OIDC_ROUTE } : null, link: isDemo(p.config()) }
   })
-  // Browser pages, not part of the API.
+  // These routes are pages for browsers, so the API description hides them.
   const beginning = { hide: true, querystring: z.looseObject({ from: z.string().optional().catch(undefined) }) }
   api.get('/session/oidc', { schema: beginning, config: { role: 'viewer' } }, async (request, reply) => {
     const { oidc } = p.config().ops
@@ -60,7 +60,7 @@ export function addOidcSession(api: Api, p: AdminParts, sessions: Sessions): voi
       return page(reply, 429, 'too many sign-ins from this address failed. Wait a minute')
     const pending = pendingOf(request)
     const own = ownUrlOf(request.headers, p.config().ops.publicUrl, pending?.from)
-    // A foreign page must not end a sign-in or use up the attempts.
+    // Compare the state. Otherwise, a foreign page could end a sign-in in progress, or use up the attempts.
     const isExpected = pending !== null && pending.state === stateOf(request)
     if (isExpected) setPending(reply, own, '', 0)
     try {
@@ -74,7 +74,10 @@ export function addOidcSession(api: Api, p: AdminParts, sessions: Sessions): voi
   })
 }
 
-/** Whether another site's page opened this URL. Older browsers and plain HTTP don't report this. */
+/**
+ * @returns true if a page of another site opened this URL.
+ * Returns false if the browser doesn't say. Older browsers don't, and no browser does over plain HTTP.
+ */
 function isForeign({ headers }: FastifyRequest): boolean {
   return !['same-origin', 'none', undefined].includes(headers['sec-fetch-site'] as string | undefined)
 }
@@ -88,7 +91,7 @@ function stateOf(request: FastifyRequest): string | null {
   return new URLSearchParams(queryOf(request)).get('state')
 }
 
-/** Detects the demo by its only token, on loopback. */
+/** @returns true in the demo: it listens on loopback, and its only token is named `demo`. */
 function isDemo({ ops: { host, tokens } }: Config): boolean {
   return host === '127.0.0.1' && tokens.length === 1 && tokens[0]?.name === 'demo'
 }
@@ -110,11 +113,12 @@ async function signIn(
   }
   request.who = identity.who
   setSessionCookie(reply, own, await sessions.beginOidc(oidc, identity), Math.floor(p.config().ops.sessionMaxMs / 1_000))
-  // The page needs no cookie; its requests send one.
+  // After a redirect from another site, the browser does not send the session cookie yet.
+  // The console page needs no cookie, and its own requests send it.
   return reply.redirect(`${own}/console/`)
 }
 
-/** Caches the provider and its discovery for the current settings. */
+/** Keeps the provider and its discovery until the settings change. */
 function cachedProvider(): (oidc: OidcConfig) => Provider {
   let known: { readonly oidc: OidcConfig; readonly provider: Provider } | null = null
   return (oidc) => {
@@ -127,13 +131,19 @@ function queryOf({ url }: FastifyRequest): string {
   return url.includes('?') ? url.slice(url.indexOf('?')) : ''
 }
 
-/** `Lax`, because the provider redirects from another site. The cookie alone signs nobody in. */
+/**
+ * Sets the cookie of a sign-in in progress.
+ * The cookie is `Lax`, because the provider redirects from another site. The cookie alone does not sign anyone in.
+ */
 function setPending(reply: FastifyReply, own: string, text: string, maxAgeS: number): void {
   const options = { httpOnly: true, sameSite: 'lax', path: '/', secure: isByHttps(own), maxAge: maxAgeS } as const
   reply.setCookie(PENDING_COOKIE, text === '' ? '' : Buffer.from(text).toString('base64url'), options)
 }
 
-/** @returns the values stored in the browser. `from` is this server's URL at the start, which the callback must use. */
+/**
+ * @returns the values of the sign-in from the browser's cookie; null if they are missing or malformed.
+ * `from` is this server's URL when the sign-in began. The callback must use the same URL.
+ */
 function pendingOf({ headers, server }: FastifyRequest): (Pending & { readonly from: string }) | null {
   const text = server.parseCookie(headers.cookie ?? '')[PENDING_COOKIE] ?? ''
   const kept = parsedJson(Buffer.from(text, 'base64url').toString())
@@ -145,7 +155,7 @@ function pendingOf({ headers, server }: FastifyRequest): (Pending & { readonly f
 
 function refused(p: AdminParts, reply: FastifyReply, error: unknown): FastifyReply {
   if (error instanceof ProviderAwayError || error instanceof NotVouchedError) {
-    // Don't log the error itself: its causes may contain the provider's answer.
+    // Log only the message. The causes of the error may contain the provider's answer.
     p.log.warn(`a sign-in failed: ${messageOf(error)}`)
     return page(reply, error instanceof ProviderAwayError ? 503 : 400, messageOf(error))
   }

@@ -12,9 +12,9 @@ import { TokenVerifier } from '../api/tokens.ts'
 import { ownUrlOf } from '../own-host.ts'
 
 const MINUTE_S = 60
-/** Wrong tokens per minute and address. */
+/** Wrong tokens that one address may send per minute. */
 const MOST_TRIES = 10
-/** Longest pasted token with name, role and white space. */
+/** Most characters of a pasted token, including its name, its role and white space. */
 const LONGEST_PASTED = 1_024
 
 const who = record('Session', {
@@ -38,7 +38,7 @@ const begin = {
 const show = { summary: 'show your name and role', tags: ['session'], response: answers('your session', who) }
 const end = { summary: 'sign out', tags: ['session'], response: done('signed out, or not signed in') }
 
-/** `POST`, `GET`, `DELETE /session` */
+/** Adds `POST`, `GET` and `DELETE /session`. */
 export function addSession(api: Api, p: AdminParts, sessions: Sessions): void {
   const verifier = new TokenVerifier()
   const failures = new BadSignatures(MOST_TRIES)
@@ -73,7 +73,7 @@ export function addSession(api: Api, p: AdminParts, sessions: Sessions): void {
   })
 }
 
-/** Answers 204 with the cookie. @param maxAgeS 0 deletes it. */
+/** Answers 204 and sets the session cookie. @param maxAgeS lifetime in seconds; 0 deletes the cookie. */
 function setCookie(p: AdminParts, request: FastifyRequest, reply: FastifyReply, id: string, maxAgeS: number): FastifyReply {
   setSessionCookie(reply, ownUrlOf(request.headers, p.config().ops.publicUrl), id, maxAgeS)
   return reply.code(204).send()
