@@ -1,7 +1,6 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { lostNumbers, type SqliteFacts } from '../../store/backup/facts.ts'
-import type { BackupProgress } from '../../store/backup/progress.ts'
 import type { DatabaseConfig } from '../../store/engine/db.ts'
 import { requireDatabaseFile } from '../../store/open/serve-lock.ts'
 import { MismatchError } from '../output/refusals.ts'
@@ -41,17 +40,4 @@ export function factsText({ schema_version: schemaVersion, last_seq: lastSeq, ro
 export function lostText({ lost: numbers }: NamedFacts): string[] {
   if (numbers === 0) return []
   return [`Its change log lacks ${pluralize(numbers, 'row')}, as does the original database. \`submission-mirror reconcile\` reports them.`]
-}
-
-const VERBS = { copying: 'copying', compacting: 'compacting the copy', verifying: 'verifying the copy' } as const
-
-/** @returns a callback of `backupSqlite` that passes a line of progress to `write` at most every `everyMs`. */
-export function progressLines(everyMs: number, write: (line: string) => void): (progress: BackupProgress) => void {
-  let writtenAt = performance.now()
-  return ({ step, percent, secondsLeft }) => {
-    if (performance.now() - writtenAt < everyMs) return
-    writtenAt = performance.now()
-    const left = secondsLeft === null ? '' : `, about ${secondsLeft < 90 ? `${secondsLeft} s` : `${Math.round(secondsLeft / 60)} min`} left`
-    write(`backup: ${VERBS[step]}, ${percent} %${left}`)
-  }
 }

@@ -1,0 +1,14 @@
+import type { BackupProgress } from '../../store/backup/progress.ts'
+
+const VERBS = { copying: 'copying', compacting: 'compacting the copy', verifying: 'verifying the copy' } as const
+
+/** @returns a callback of `backupSqlite` that passes a line of progress to `write` at most every `everyMs`. */
+export function progressLines(everyMs: number, write: (line: string) => void): (progress: BackupProgress) => void {
+  let writtenAt = performance.now()
+  return ({ step, percent, secondsLeft }) => {
+    if (performance.now() - writtenAt < everyMs) return
+    writtenAt = performance.now()
+    const left = secondsLeft === null ? '' : `, about ${secondsLeft < 90 ? `${secondsLeft} s` : `${Math.round(secondsLeft / 60)} min`} left`
+    write(`backup: ${VERBS[step]}, ${percent} %${left}`)
+  }
+}
