@@ -58,6 +58,9 @@ function outbox(t: ColumnTypes): string[] {
     // The rows of one stream in order, for claims and for detecting an empty stream.
     "create index sync_outbox_stream on sync_outbox (destination, account, stream, outbox_id) where state = 'ready'",
     "create index sync_outbox_ready on sync_outbox (destination, outbox_id) where state = 'ready'",
+    "create index sync_outbox_delivered on sync_outbox (destination, outbox_id) where state = 'delivered'",
+    // An attempt is counted with its result, so a push that succeeds the first time never enters this index.
+    "create index sync_outbox_retrying on sync_outbox (destination, outbox_id) where state = 'ready' and attempts > 0",
     "create index sync_outbox_stopped on sync_outbox (destination, state, outbox_id) where state in ('dead', 'unknown', 'skipped')",
     'create index sync_outbox_message on sync_outbox (message_id)',
     'create index sync_outbox_progress on sync_outbox (destination) where progress is not null',

@@ -229,14 +229,21 @@ describe('each list, on SQLite without statistics,', () => {
     const newest = await planOf(({ read }) => listOutbox(read, only, 50))
     expect(newest).toMatch(/^SEARCH o USING INDEX sync_outbox_account \(account=\?\);/)
     expect(newest).not.toContain(sorted)
-    expect(await planOf(({ read }) => listOutbox(read, { ...only, destination: 'agency', state: 'dead', after: 9 }, 50))).toContain(
+    expect(await planOf(({ read }) => listOutbox(read, { destination: 'agency', state: 'dead', after: 9 }, 50))).toContain(
       'SEARCH o USING INDEX sync_outbox_stopped (destination=? AND state=? AND outbox_id<?)',
     )
     // Without a destination, each one's rows are read.
     expect(await planOf(({ read }) => listOutbox(read, { state: 'ready' }, 50))).toMatch(/^SCAN sync_destinations/)
-    const ofOne = await planOf(({ read }) => listOutbox(read, { ...only, destination: 'agency', state: 'ready' }, 50))
+    const ofOne = await planOf(({ read }) => listOutbox(read, { destination: 'agency', state: 'ready' }, 50))
     expect(ofOne).toContain('SEARCH o USING INDEX sync_outbox_ready (destination=?)')
     expect(ofOne).not.toContain(sorted)
+    const ofAll = await planOf(({ read }) => listOutbox(read, { destination: 'agency' }, 50))
+    for (const index of ['ready', 'delivered', 'stopped']) expect(ofAll).toContain(`SEARCH o USING INDEX sync_outbox_${index} (`)
+    const retried = await planOf(({ read }) => listOutbox(read, { destination: 'agency', state: 'retrying' }, 50))
+    expect(retried).toContain('SEARCH o USING INDEX sync_outbox_retrying (destination=?)')
+    // An account with few rows is read whole.
+    const ofSmall = await planOf(({ read }) => listOutbox(read, { ...only, destination: 'agency', state: 'ready' }, 50))
+    expect(ofSmall).toContain('SEARCH o USING INDEX sync_outbox_changes (account=? AND state=?)')
     const bySubmission = 'sync_outbox_submission (account=? AND submission_id=?)'
     expect(await planOf(({ read }) => listOutbox(read, { submissionId: uuid(9, 1) }, 50))).toContain(bySubmission)
     expect(await planOf(({ read }) => listOutbox(read, { ...only, submissionId: uuid(9, 1) }, 50))).toContain(bySubmission)

@@ -26,6 +26,8 @@ export interface OutboxFilter {
   readonly isDestination?: RawBuilder<unknown>
   /** Only rows of streams blocked for this reason. Requires `destination`. */
   readonly blocked?: string | undefined
+  /** Rows of an account that has at most `FEW`. */
+  readonly isFew?: boolean
   /** Bounds of `outbox_id` from `numbersWithin`: `from` is included, `to` is not. */
   readonly from?: number
   readonly to?: number
@@ -77,21 +79,29 @@ export async function listOutbox(q: Query, { state, ...others }: OutboxListFilte
 }
 
 /**
- * Splits a list of rows in one state into one query for each destination, because the indexes on states begin with the
- * destination.
+ * Splits a list into one query for each destination and state, because the indexes on states begin with the destination.
+ * Rows of a small account are found by account.
  */
 async function filtersByIndex(q: Query, filter: OutboxFilter, blocked: 'unmapped' | 'held' | undefined): Promise<OutboxFilter[]> {
-  if (!isIndexed(filter.state) || filter.submissionId !== undefined) return [filter]
+  const { account, state, submissionId } = filter
+  if (submissionId !== undefined || (filter.destination === undefined && state === undefined)) return [filter]
+  const inState = state === undefined ? sql`1 = 1` : isIn(state)
+  if (account !== undefined && (await hasFew(q, sql`sync_outbox o where o.account = ${account} and ${inState}`)))
+    return [{ ...filter, isFew: true }]
   const known = await q.all(sql<{ destination: string }>`select destination from sync_destinations`)
   const destinations = filter.destination === undefined ? known.map(({ destination }) => destination) : [filter.destination]
   const filters: OutboxFilter[] = []
   for (const destination of destinations) {
-    const streams = blocked && sql`(${blockedStreams(destination, blocked)}) as streams`
-    const isFew = streams !== undefined && (await countCapped(q, streams, MOST_STREAMS + 1)) <= MOST_STREAMS
+    const hasFewBlocked = blocked !== undefined && (await hasFew(q, sql`(${blockedStreams(destination, blocked)}) as streams`))
     const { is: isDestination } = ofDestination(q, destination)
-    filters.push({ ...filter, destination, ...(isFew ? { blocked } : { isDestination }) })
+    for (const each of state === undefined ? STATES : [state])
+      filters.push({ ...filter, destination, state: each, ...(hasFewBlocked ? { blocked } : { isDestination }) })
   }
   return filters
+}
+
+async function hasFew(q: Query, from: RawBuilder<unknown>): Promise<boolean> {
+  return (await countCapped(q, from, FEW + 1)) <= FEW
 }
 
 function ofDestination(q: Query, destination: string) {
@@ -99,11 +109,10 @@ function ofDestination(q: Query, destination: string) {
 }
 
 /**
- * If at most this many streams are blocked, a list reads the rows of each. If more are blocked, the list reads the
- * newest
- * waiting rows, because enough of those are in blocked streams.
+ * Maximum rows of an account that are found by account, and maximum blocked streams whose rows are found by stream.
+ * With more, the newest rows of a state soon include some of them.
  */
-const MOST_STREAMS = 1_000
+const FEW = 10_000
 
 function blockedStreams(destination: string, blocked: string): RawBuilder<unknown> {
   return sql`select account, stream from sync_push_streams where destination = ${destination} and blocked = ${blocked}`
@@ -143,7 +152,7 @@ export function isIn(state: OutboxState): RawBuilder<unknown> {
  * Condition: a row matches the filter.
  * @param byState whether the database should use the index on states instead of the index on accounts.
  */
-export function matches(q: Query, filter: OutboxFilter, byState = isIndexed(filter.state)) {
+export function matches(q: Query, filter: OutboxFilter, byState = filter.state !== undefined && !filter.isFew) {
   const conditions = [sql`1 = 1`]
   const ofSubmission = filter.submissionId !== undefined
   if (filter.destination !== undefined) conditions.push(filter.isDestination ?? sql`o.destination = ${filter.destination}`)
@@ -167,16 +176,13 @@ export function matches(q: Query, filter: OutboxFilter, byState = isIndexed(filt
  * Sort key of the list: the row's `outbox_id`. If an index on submissions or states fits better, this hides the primary
  * key's index from the database.
  */
-export function place(q: Query, { state, destination, submissionId, blocked }: OutboxFilter): RawBuilder<unknown> {
-  const byIndex = submissionId !== undefined || blocked !== undefined || (isIndexed(state) && destination === undefined)
+export function place(q: Query, { state, destination, submissionId, blocked, isFew }: OutboxFilter): RawBuilder<unknown> {
+  const byIndex = submissionId !== undefined || blocked !== undefined || isFew || (state !== undefined && destination === undefined)
   return byIndex ? unindexed(q, 'o.outbox_id') : sql`o.outbox_id`
 }
 
-function isIndexed(state: OutboxState | undefined): boolean {
-  return state !== undefined && state !== 'delivered'
-}
-
 export const STOPPED: readonly OutboxState[] = ['dead', 'unknown', 'skipped']
+const STATES: readonly OutboxState[] = ['ready', 'delivered', ...STOPPED]
 
 /** Search criteria that no index supports. */
 interface OutboxSearch {
