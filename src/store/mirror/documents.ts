@@ -1,10 +1,10 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Query } from '../engine/db.ts'
-import { distinctIn, unindexed } from '../engine/sql.ts'
+import { countCapped, distinctIn, unindexed } from '../engine/sql.ts'
 import type { DocumentIndexView, DocumentState } from '../schema/documents.ts'
 import type { Columns } from '../schema/tables.ts'
 import { accountsWithSubmissions } from './submission-list.ts'
-import { conditionsOf, rarestOf } from './submission-search.ts'
+import { any, conditionsOf, rarestOf } from './submission-search.ts'
 
 export interface DocumentFilter {
   readonly account?: string | undefined
@@ -29,39 +29,49 @@ export async function listDocuments(
   if (state !== undefined) wanted.push(sql`state = ${state}`)
   // Lets the database use the index of documents without a stored file.
   if (state !== undefined && state !== 'stored') wanted.push(sql`stored_at is null`)
-  const found = search === undefined ? null : await matchingSearch(q, search.trim(), account)
-  if (found !== null) wanted.push(found.test)
   if (after !== undefined) wanted.push(sql`(document_key, account) > (${after.key}, ${after.account})`)
-  const key = submissionId !== undefined || found?.isRare ? unindexed(q, 'document_key') : sql`document_key`
-  return await q.all(sql<DocumentIndexView>`
-    select * from document_index where ${sql.join(wanted, sql` and `)} order by ${key}, account limit ${sql.lit(limit)}`)
+  const documents = (condition: RawBuilder<unknown>) =>
+    sql`select * from document_index where ${sql.join([...wanted, condition], sql` and `)}`
+  const inOrder = (from: RawBuilder<unknown>, key = sql`document_key`) =>
+    q.all(sql<DocumentIndexView>`${from} order by ${key}, account limit ${sql.lit(limit)}`)
+  if (search === undefined)
+    return await inOrder(documents(sql`1 = 1`), submissionId === undefined ? undefined : unindexed(q, 'document_key'))
+  const text = search.trim()
+  const named = nameContains(q, text)
+  const { test, among } = await submissionsMatching(q, text, account)
+  const first = sql`(${documents(sql`1 = 1`)} order by document_key, account limit ${sql.lit(PROBED)}) as few where ${named}`
+  const isCommon = among === null || (await countCapped(q, first, limit)) === limit
+  if (isCommon) return await inOrder(documents(sql`(${named} or ${test})`))
+  return await inOrder(sql`select * from (${documents(named)} union ${documents(sql`(account, submission_id) in (${among})`)}) as found`)
 }
 
-/**
- * Maximum matching submissions of an account to look up first.
- * If more submissions match, the query reads the documents in list order and tests the submission of each.
- */
+/** If a page is found among this many documents, the text is common, and documents are read in order of their keys. */
+const PROBED = 2_000
+
+function nameContains(q: Query, text: string): RawBuilder<unknown> {
+  const name = sql`lower(coalesce(name, source_label, ''))`
+  return q.kind === 'sqlite' ? sql`instr(${name}, lower(${text})) > 0` : sql`position(lower(${text}) in ${name}) > 0`
+}
+
+/** Maximum matching submissions of an account to look up first. */
 const MOST_SUBMISSIONS = 5_000
 const OF_DOCUMENT = sql`s.account = document_index.account and s.submission_id = document_index.submission_id`
 
 /**
- * SQL condition: the file name contains `text`, or the submission matches `text`.
- * @returns `test`: the condition; `isRare`: true if few submissions match.
+ * @returns `test`: SQL condition that the submission of a document matches `text`; `among`: SQL query for the matching
+ * submissions, or null if an account has more than `MOST_SUBMISSIONS`.
  */
-async function matchingSearch(q: Query, text: string, account: string | undefined) {
-  const name = sql`lower(coalesce(name, source_label, ''))`
-  const isNamed = q.kind === 'sqlite' ? sql`instr(${name}, lower(${text})) > 0` : sql`position(lower(${text}) in ${name}) > 0`
+async function submissionsMatching(q: Query, text: string, account: string | undefined) {
   const [condition] = conditionsOf(q, { named: text })
-  const parts: RawBuilder<unknown>[] = []
+  const test = any(sql`select 1 from submissions s where ${OF_DOCUMENT} and ${condition?.test}`)
+  const parts = [sql`select account, submission_id from submissions where 1 = 0`]
   for (const of of account === undefined ? await accountsWithSubmissions(q) : [account]) {
     const rarest = await rarestOf(q, condition?.among(of) ?? [], MOST_SUBMISSIONS)
-    if (rarest === null)
-      return { test: sql`(${isNamed} or exists (select 1 from submissions s where ${OF_DOCUMENT} and ${condition?.test}))`, isRare: false }
+    if (rarest === null) return { test, among: null }
     parts.push(sql`select s.account, s.submission_id from submissions s
       where s.account = ${of} and s.submission_id in (${rarest}) and ${condition?.test}`)
   }
-  const ofSubmissions = parts.length === 0 ? sql`1 = 0` : sql`(account, submission_id) in (${sql.join(parts, sql` union all `)})`
-  return { test: sql`(${isNamed} or ${ofSubmissions})`, isRare: true }
+  return { test, among: sql.join(parts, sql` union all `) }
 }
 
 /** Finds the document with a key, in each account that has the document. */

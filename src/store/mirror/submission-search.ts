@@ -74,7 +74,7 @@ function byLane(q: Kind, key: RawBuilder<unknown>, is: (key: RawBuilder<unknown>
 }
 
 /** `exists` in a form that Postgres doesn't turn into a join. The join would read and sort all submissions. */
-function any(rows: RawBuilder<unknown>): RawBuilder<unknown> {
+export function any(rows: RawBuilder<unknown>): RawBuilder<unknown> {
   return sql`((${rows} limit 1) is not null)`
 }
 
