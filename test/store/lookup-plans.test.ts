@@ -1,6 +1,6 @@
 import Database from 'better-sqlite3'
 import { type CompiledQuery, type KyselyPlugin, type RawBuilder, type RootOperationNode, sql } from 'kysely'
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished } from 'vitest'
 import { AlarmWatch } from '../../src/ops/alarms/alarm-watch.ts'
 import { listCompleteness } from '../../src/store/completeness/completeness.ts'
 import type { Db, Query, Tx } from '../../src/store/engine/db.ts'
@@ -352,6 +352,26 @@ it('a check of the alarms reads large tables only by index, on SQLite', async ()
   } finally {
     plain.close()
   }
+})
+
+it('the followers of retried inserts are found by their submission, on SQLite', async () => {
+  const { db, config, close } = await sqliteDatabase.open()
+  const file = new Database(config.kind === 'sqlite' ? config.path : '', { readonly: true })
+  onTestFinished(async () => {
+    file.close()
+    await close()
+  })
+  await putOutbox(db, 'ams', { dead: 2 })
+  const asked: { sql: string; parameters: readonly unknown[] }[] = []
+  const write: Db['write'] = (name, work, options) =>
+    db.write(name, (tx) => work(Object.assign(listening(tx, asked) as Tx, { afterCommit() {}, notifyOthers() {} })), options)
+  await retryRows(Object.create(db, { read: { value: listening(db.read, asked) }, write: { value: write } }), { destination: 'ams' }, 0, 9)
+  const followers = asked.filter(({ sql }) => / join sync_outbox f /.test(sql))
+  expect(followers).toHaveLength(2)
+  for (const { sql, parameters } of followers)
+    expect(stepsOf(file, sql, parameters)).toContain(
+      'SEARCH f USING INDEX sync_outbox_submission (account=? AND submission_id=? AND state=?)',
+    )
 })
 
 function stepsOf(file: Database.Database, sql: string, parameters: readonly unknown[]): string[] {

@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Db, Query, Tx } from '../engine/db.ts'
 import { wake } from '../engine/notify.ts'
-import { dbTime, rowLock, skipLocked } from '../engine/sql.ts'
+import { dbTime, rowLock, skipLocked, unindexed } from '../engine/sql.ts'
 import type { OutboxState } from '../schema/push.ts'
 import { itsStream } from '../schema/push-states.ts'
 import { matches, type OutboxFilter, place, STOPPED } from './queries.ts'
@@ -19,9 +19,8 @@ import {
 import { claimedStreams } from './work.ts'
 
 /**
- * Result of one step. `inFlight`: rows left unchanged because their streams are being sent. `nextAfter`: the next
- * step's
- * `after`; null if no rows remain.
+ * Result of one step. `inFlight`: number of rows left unchanged, because their streams are being sent. `nextAfter`:
+ * `after` for the next step; null if no rows remain.
  */
 export interface OutboxStep {
   readonly changed: number
@@ -38,12 +37,12 @@ interface Chosen extends StreamKey {
 }
 
 /**
- * Makes dead, unknown, and skipped rows ready again. They keep their position in the stream and start with 0 attempts.
- * Unblocks streams that these rows blocked. Also retries the followers of an insert: changes that were skipped because
- * the insert failed. A filter without a state selects dead and unknown rows. One call covers up to `limit` rows after
- * `after` (0 to begin), including followers, but at least one row.
- * @param withLookup destinations that can look up records. Their rows with an unknown outcome are looked up before they
- * are sent again.
+ * Makes dead, unknown, and skipped rows ready again, with 0 attempts and their earlier position in the stream. Unblocks
+ * streams that these rows blocked. If an insert is retried, its followers are too: changes that were skipped because
+ * the insert wasn't delivered. A filter without a state selects dead and unknown rows. One call covers up to `limit`
+ * rows after `after` (0 to begin). Followers count, but the first row is always covered.
+ * @param withLookup destinations that can look up records. Before a row with an unknown outcome is sent again to these,
+ * the target is asked whether it has the record.
  */
 export async function retryRows(
   db: Db,
@@ -71,9 +70,8 @@ export async function retryRows(
 }
 
 /**
- * Skips dead, unknown, and ready rows. Doesn't skip ready rows that are being sent. A filter without a state selects
- * dead
- * and unknown rows. One call covers up to `limit` rows after `after` (0 to begin).
+ * Skips dead, unknown, and ready rows, except ready rows that are being sent. A filter without a state selects dead and
+ * unknown rows. One call covers up to `limit` rows after `after` (0 to begin).
  */
 export async function skipRows(db: Db, selection: OutboxSelection, after: number, limit: number): Promise<OutboxStep> {
   const chosen = await choose(db.read, selection, ['ready', 'dead', 'unknown'], after, limit)
@@ -98,7 +96,10 @@ function lastOf(chosen: readonly Chosen[]): number | null {
   return chosen.at(-1)?.outbox_id ?? null
 }
 
-/** Counts the rows in these states that the selection contains, without followers. Counting stops at `cap`. */
+/**
+ * Counts the selected rows in these states, without followers. Counting stops at `cap`. A filter without a state counts
+ * dead and unknown rows.
+ */
 export async function countChosen(q: Query, selection: OutboxSelection, states: readonly OutboxState[], cap: number): Promise<number> {
   return (await choose(q, selection, states, 0, cap)).length
 }
@@ -123,7 +124,10 @@ async function choose(
     order by ${number} limit ${sql.lit(limit)}`)
 }
 
-/** @returns the first rows that, with their followers, are at most `limit` rows; at least one row. */
+/**
+ * Limits rows to `limit`, counting the followers of each row.
+ * @returns the first of the chosen rows; at least one.
+ */
 async function limitWithFollowers(q: Query, chosen: readonly Chosen[], limit: number): Promise<readonly Chosen[]> {
   if (chosen.length < 2) return chosen
   const rows = await q.all(sql<{ outbox_id: number; n: number }>`
@@ -143,23 +147,24 @@ async function followersOf(tx: Tx, chosen: readonly Chosen[]): Promise<Chosen[]>
     select f.outbox_id, f.destination, f.account, f.stream, f.state ${followers(tx, chosen)}`)
 }
 
-/** A `from` clause. `i`: inserts among `chosen`. `f`: changes that were skipped because insert `i` wasn't delivered. */
+/**
+ * A `from` clause. `i`: inserts among `chosen`. `f`: followers, which were skipped because insert `i` wasn't delivered.
+ */
 function followers(q: Query, chosen: readonly Chosen[]): RawBuilder<unknown> {
   const inserts = sql`select * from sync_outbox where outbox_id in ${amongIds(q, chosen.map(idOf))} and operation = 'insert'`
   const follows = sql`
-    f.account = i.account and f.submission_id = i.submission_id and f.outbox_id > i.outbox_id
+    f.account = i.account and f.submission_id = i.submission_id and ${unindexed(q, 'f.outbox_id')} > i.outbox_id
     and f.destination = i.destination and f.entity = i.entity and f.entity_id = i.entity_id
     and f.state = 'skipped' and f.error = ${ID_NOT_KNOWN}`
   if (q.kind === 'sqlite') return sql`from (${inserts}) i join sync_outbox f on ${follows}`
-  // `offset 0` makes Postgres join from inserts to followers. Without table statistics, it might choose the reverse
-  // order,
-  // which takes quadratic time.
+  // `offset 0` makes Postgres join from inserts to followers. Without table statistics, Postgres might join in the
+  // reverse order, which takes quadratic time.
   return sql`from (${inserts} offset 0) i cross join lateral (select * from sync_outbox f where ${follows} offset 0) f`
 }
 
 /**
  * Locks the chosen rows.
- * @returns the rows that still have one of `states`.
+ * @returns the rows whose state is still one of `states`.
  */
 async function lockRows(tx: Tx, chosen: readonly Chosen[], states: readonly OutboxState[]): Promise<Chosen[]> {
   if (chosen.length === 0) return []
@@ -180,9 +185,8 @@ function idOf(row: Chosen): number {
 }
 
 /**
- * Makes the rows' streams due now, unless they are being sent. Unblocks streams that one of the rows blocked. Also
- * clears
- * expired leases, so a former owner can't settle.
+ * Makes the rows' streams due now, except streams that are being sent. Unblocks streams that one of the rows blocked.
+ * Also clears expired leases. Otherwise a process whose lease expired could still store results.
  */
 async function unblockStreams(tx: Tx, locked: readonly LockedStream[], rows: readonly Chosen[]): Promise<void> {
   const touched = new Set(rows.map(streamText))
@@ -202,15 +206,15 @@ async function finish(tx: Tx, locked: readonly LockedStream[]): Promise<void> {
   wake(tx, 'outbox')
 }
 
-/** Condition: the row's stream isn't blocked. */
+/** Condition: the stream of row `o` isn't blocked. */
 const IS_OPEN = sql`exists (select 1 from sync_push_streams l where ${sql.raw(itsStream)} and l.blocked is null)`
 
 type Retrying = StreamKey & { readonly outbox_id: number }
 
 /**
- * Makes failed rows that wait for another attempt due now, and ends the backoff of their destinations. Keeps attempt
- * counts. One call covers up to `limit` rows after `after`.
- * @returns `inFlight`: rows whose stream is blocked or being sent.
+ * Makes rows due now that failed and wait for another attempt. Also ends the backoff of their destinations. Attempt
+ * counts stay. One call covers up to `limit` rows after `after` (0 to begin).
+ * @returns `inFlight`: number of rows left unchanged, because their stream is blocked or being sent.
  */
 export async function retryNow(db: Db, filter: OutboxFilter, after: number, limit: number): Promise<OutboxStep> {
   const rows = await retrying(db.read, filter, after, limit)
@@ -233,12 +237,12 @@ export async function retryNow(db: Db, filter: OutboxFilter, after: number, limi
 }
 
 /**
- * Makes the waiting streams of a destination due now.
- * @returns the number of changed streams. If fewer than `limit`, none remain.
+ * Makes up to `limit` streams of a destination due now, except blocked and leased streams.
+ * @returns the number of changed streams. If this is less than `limit`, no streams remain.
  */
 export async function makeStreamsDue(db: Db, name: string, limit: number): Promise<number> {
   return db.write('destination-state', async (tx) => {
-    // Skip leased streams: they are being sent, and `due_at` is the end of their lease.
+    // Skip leased streams. They are being sent, and their `due_at` is the end of the lease.
     const waiting = sql`select destination, account, stream from sync_push_streams
       where destination = ${name} and blocked is null and due_at > ${dbTime(tx)} and lease_token is null
       order by due_at limit ${sql.lit(limit)} ${skipLocked(tx)}`
