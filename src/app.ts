@@ -30,7 +30,7 @@ export function main(host: Host, clock: Clock = systemClock): Promise<number> {
   })
 }
 
-/** Runs `serve`. Imports the services only here, because other commands don't need them. */
+/** Runs `serve`. Imports the services here, because no other command needs them. */
 async function serve(load: () => Promise<Config>, role: ServeRole, host: Host, clock: Clock): Promise<void> {
   const { startServing } = await import('./app/serving.ts')
   let serving: Serving
@@ -42,7 +42,7 @@ async function serve(load: () => Promise<Config>, role: ServeRole, host: Host, c
     host.stderr.write('stopped before it was ready\n')
     return
   }
-  // If SIGHUP arrived during startup, this reloads immediately. Startup may have read the settings before they changed.
+  // Reloads immediately if SIGHUP arrived during startup, because startup may have read the old settings.
   host.onReload(() => void serving.reload())
   host.onCrash((error) => serving.log.fatal({ err: error }, `submission-mirror stopped because of an internal error: ${messageOf(error)}`))
   try {
@@ -52,7 +52,7 @@ async function serve(load: () => Promise<Config>, role: ServeRole, host: Host, c
   }
 }
 
-/** Runs `sandbox`. Imports the emulator only here. */
+/** Runs `sandbox`. Imports the emulator only for this command. */
 async function sandbox(given: Readonly<Record<string, unknown>>, host: Host, clock: Clock): Promise<void> {
   const { sandboxCommandSchema, runSandbox } = await import('./sandbox/command.ts')
   const options = sandboxCommandSchema.safeParse(given)
@@ -68,7 +68,7 @@ async function sandbox(given: Readonly<Record<string, unknown>>, host: Host, clo
 }
 
 /**
- * Runs `demo`. Imports the demo only here.
+ * Runs `demo`. Imports the demo only for this command.
  * @returns whether the service, the mirror, and the AMS agree at the end.
  */
 async function demo({ folder, hold }: DemoCommandOptions, host: Host, clock: Clock): Promise<boolean> {

@@ -3,7 +3,10 @@ import { basename, delimiter, dirname, join, relative, resolve } from 'node:path
 import { isatty } from 'node:tty'
 import type { Host, Output } from './base/host.ts'
 
-/** The database driver crashes on an older Node. The version is therefore checked before other modules load. */
+/**
+ * Oldest supported Node version. The database driver crashes on older versions, so the version is checked before
+ * other modules load.
+ */
 const OLDEST_NODE = 24
 const LINGER_MS = 500
 const NO_COLOR = '--no-color'
@@ -40,7 +43,7 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 // Ignores failed writes to stderr. The exit code still reports the result.
 process.stderr.on('error', () => {})
 
-// Mirrored data is personal. Files that this process creates aren't readable by other users.
+// Mirrored data is personal. Only the owner and the group can read files that this process creates.
 process.umask(0o027)
 
 const words = process.argv.slice(2).filter((word) => word !== NO_COLOR)
@@ -57,13 +60,14 @@ let reload = () => {
   reloadRequestedEarly = true
 }
 process.on('SIGHUP', (signal) => {
-  // A closed terminal also sends SIGHUP, and means stop. Only `serve` can reload, so other commands stop too.
+  // If the terminal was closed, SIGHUP stops the command. Otherwise, SIGHUP reloads the settings of `serve` and stops
+  // all other commands.
   const closed = process.stdout.isTTY === true && !isatty(1)
   if (closed || words[0] !== 'serve') stop(signal)
   else reload()
 })
 
-// Libraries also read NO_COLOR.
+// Libraries read NO_COLOR, but not the option `--no-color`.
 if (process.argv.includes(NO_COLOR)) process.env['NO_COLOR'] = '1'
 
 const outputOf = (stream: NodeJS.WriteStream): Output => ({
@@ -74,8 +78,8 @@ const outputOf = (stream: NodeJS.WriteStream): Output => ({
 })
 
 /**
- * @returns the command that a person types to start this program. The image and docker/compose.yaml set it in
- * SUBMISSION_MIRROR_COMMAND.
+ * @returns the command that a person types to start this program. If SUBMISSION_MIRROR_COMMAND is set, returns its
+ * value. The image and docker/compose.yaml set this variable.
  */
 function ownCommand(): string {
   const { SUBMISSION_MIRROR_COMMAND: command, PATH = '' } = process.env
@@ -95,7 +99,7 @@ function ownCommand(): string {
 const host: Host = {
   argv: words,
   env: process.env,
-  // A getter, because an opened stdin keeps the process alive.
+  // A getter, so that stdin is opened only by commands that read it. An open stdin keeps the process alive.
   get stdin() {
     return process.stdin
   },

@@ -3,7 +3,10 @@ import { sameSettings } from '../config/same-settings.ts'
 import { createAccountClient, type UpstreamParts } from '../upstream/account-client.ts'
 import type { UpstreamClient } from '../upstream/client.ts'
 
-/** @returns the settings that the account's client uses. Leaves out webhook secrets: only the receiver uses them. */
+/**
+ * @returns the settings that the account's client uses. Webhook secrets are left out, because only the
+ * receiver uses them.
+ */
 export function upstreamSettings({ webhookSecrets: _, ...ours }: AccountConfig, { upstream }: Config): readonly unknown[] {
   return [ours, upstream]
 }
@@ -32,7 +35,10 @@ export class UpstreamClients {
     this.#parts = parts
   }
 
-  /** Creates clients for new accounts and changed settings. A client connects on its first request. */
+  /**
+   * Creates clients for new accounts, and for accounts whose settings changed. Other accounts keep their clients. A
+   * client connects on its first request.
+   */
   prepare(config: Config): ClientChange {
     const before = this.#used
     const wanted = new Map(config.accounts.map((account) => [account.name, this.#usedFor(account, config)]))

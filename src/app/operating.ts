@@ -29,7 +29,7 @@ export interface BackgroundParts extends ServiceParts {
 
 /**
  * @returns the groups of background services, such as alarms, reconciliation, retention, and discovery. Nothing is
- * started yet. Each group restarts when the client settings of an account change.
+ * started yet. A group restarts if its own settings or the client settings of any account change.
  */
 export function operatingGroups(parts: BackgroundParts, clocks: ClockJudge = new ClockWatch(parts)): ServiceGroup[] {
   const { config } = parts

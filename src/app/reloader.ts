@@ -22,7 +22,7 @@ const STOPPING = ['the process is stopping, so the settings were not reloaded. T
 
 /**
  * Reloads the settings of a running process (trap 37). If any setting is invalid, nothing changes. Reloads run one at a
- * time. Requests that arrive while a reload is queued share its result.
+ * time. Requests that arrive before a queued reload starts share the result of this reload.
  */
 export class Reloader {
   readonly #o: ReloaderOptions
@@ -56,7 +56,7 @@ export class Reloader {
     let change: SettingsChange
     try {
       const wanted = await this.#o.load()
-      // Register the new secrets before anything logs them, so that the log masks them.
+      // Registers the new secrets before anything logs a new setting. The log then masks the secrets.
       this.#o.secrets.add(secretValues(wanted), wanted.taxIdFields)
       if (this.#closed) return this.#report({ problems: STOPPING })
       const { warnings } = this.#o.current()

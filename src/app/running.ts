@@ -44,13 +44,14 @@ export interface RunningParts extends Pick<ServiceParts, 'db' | 'clock' | 'log'>
   readonly secrets: KnownSecrets
   /** Receives metrics and traces. Null if no collector is configured. */
   readonly telemetry: Telemetry | null
-  /** Resources to close when the process stops. The last opened is closed first. */
+  /** Resources to close when the process stops, in reverse order of opening. */
   readonly closing: AsyncDisposableStack
 }
 
 /**
- * On SQLite, the worker and the receiver share one thread. While deliveries arrive, the worker pauses after each batch
- * for `REST_SHARE` times the duration of the batch. The pause lets the receiver answer quickly.
+ * On SQLite with role `all`, the worker and the receiver share one thread. While deliveries arrive, the worker pauses
+ * after each batch, so that the receiver can answer quickly. The pause is `REST_SHARE` times the duration of the batch,
+ * at most `MOST_REST_MS`.
  */
 const REST_SHARE = 5
 const MOST_REST_MS = 120
@@ -168,7 +169,10 @@ export class Running {
     return await signalledReload(db, log, () => this.#reload())
   }
 
-  /** Waits until startup is finished, because the ops server accepts reload requests earlier. Never rejects. */
+  /**
+   * Waits until startup is finished, then reloads the settings. The ops server accepts reload requests during
+   * startup. Never rejects.
+   */
   async #reload(): Promise<ReloadResult> {
     await this.#started.promise
     return await this.#reloader.reload()
@@ -204,7 +208,7 @@ export class Running {
     this.#config = config
     log.level = config.log.level
     db.protection.use(protectionSettings(config))
-    // Gives the new clients the pauses that the service requested earlier.
+    // Applies stored pauses to the new clients. The service requested these pauses from earlier clients.
     await this.#pauses.exchange(clients.clients)
     await this.#groups.change(change)
     await clients.keep()
@@ -213,8 +217,9 @@ export class Running {
   }
 
   /**
-   * Creates groups and clients for new settings.
-   * @throws if the settings can't be used. The new groups and clients are closed then.
+   * Prepares new settings: creates the service groups, registers new names in the database, and sets the
+   * receiver's accounts.
+   * @throws if the settings can't be used, after closing the new groups and clients.
    */
   async #prepare(config: Config, clients: ClientChange): Promise<GroupChange> {
     let change: GroupChange | null = null

@@ -11,7 +11,7 @@ export interface ServiceGroup {
   readonly name: string
   /** Settings that the group uses. A reload restarts the group only if one of them changes. */
   readonly settings: readonly unknown[]
-  /** Whether to stop this group before the receiver, because its requests in flight may need the full grace period. */
+  /** Whether to stop this group before the receiver. Its requests in flight may need the full grace period. */
   readonly endsFirst?: boolean
   /** Creates the services without starting them. */
   make(): Promise<GroupServices>
@@ -21,7 +21,10 @@ export interface GroupServices {
   readonly services: readonly Service[]
   /** Runs just before the services start. */
   onStart?(): void
-  /** Receives how many processes read and how many push, including this one. They share the rate limits. */
+  /**
+   * Receives the number of processes that read and that push, including this process. All these processes
+   * share the rate limits.
+   */
   shareAmong?(sharing: ProcessCounts): void
   /** Aborts work in flight and releases resources, even if the services never started. */
   close?(): Promise<void>
@@ -95,7 +98,10 @@ export class ServiceGroups {
     for (const { made } of this.#running.values()) made.shareAmong?.(sharing)
   }
 
-  /** Prevents new groups from starting. Asks groups with `endsFirst`, or all groups, to finish work in flight. */
+  /**
+   * Prevents new groups from starting, and asks running groups to finish work in flight. `first` asks only
+   * groups with `endsFirst`.
+   */
   stop(which: 'first' | 'all'): void {
     this.#stopping = true
     for (const { group, stopping } of this.#running.values()) if (which === 'all' || group.endsFirst) stopping.abort()
@@ -134,7 +140,8 @@ export class ServiceGroups {
         { group: name },
         `${name} did not finish its work within SHUTDOWN_GRACE (${graceMs() / 1000} s) and was aborted; the work will be repeated later`,
       )
-    // Aborted work may use the old resources for a short time. The new group has its own resources.
+    // Closing aborts the work in flight. The old group may use its resources for a short time, but the new
+    // group has its own.
     await running.made.close?.().catch((error: unknown) => log.warn({ group: name, err: error }, messageOf(error)))
     this.#running.delete(name)
   }
@@ -142,7 +149,7 @@ export class ServiceGroups {
 
 /**
  * Makes a group with one service.
- * @param settings that the service uses. If empty, a reload never replaces the service.
+ * @param settings the settings that the service uses. If the list is empty, a reload never replaces the service.
  */
 export function groupOf(service: Service, settings: readonly unknown[] = []): ServiceGroup {
   return { name: service.name, settings, make: async () => ({ services: [service] }) }

@@ -79,7 +79,7 @@ function consoleText({ ops: { tokens, oidc, publicUrl } }: Config, origin: strin
  * @throws FatalError if the database or its schema can't be used.
  * @throws TransientError if the database is unavailable.
  * @throws Node's error if a port is taken.
- * @throws the reason of `options.signal` if it aborts the start.
+ * @throws the reason of `options.signal` if the signal aborts startup.
  */
 export async function startServing(load: () => Promise<Config>, options: ServeOptions): Promise<Serving> {
   const startedAt = performance.now()
@@ -125,7 +125,8 @@ export async function startServing(load: () => Promise<Config>, options: ServeOp
     if (missing.length > 0) log.error({ missing }, `the database is incomplete: ${missingText(missing)}`)
     for (const statement of await missingIndexes(db.read)) log.error({ statement }, missingIndexText(statement))
     for (const end of await repairEnds(db)) log.warn({ ...end }, `${wrongEndText(end)}; corrected, and the numbering continues`)
-    // Must run before changes are applied. Otherwise, a restored database would use `seq` numbers again.
+    // Must run before changes are applied. Otherwise, a restored database would reuse the `seq` numbers of lost changes
+    // in the same log epoch.
     const epoch = await checkLogEpoch(db)
     if (epoch !== null) log.warn({ ...epoch }, newEpochText(epoch))
     // Must run before changes are applied. Otherwise, a new destination would miss the first changes.

@@ -1,7 +1,10 @@
 import type { AccountConfig, Config, DestinationConfig } from '../config/config.ts'
 import { sameSettings } from '../config/same-settings.ts'
 
-/** Settings of resources that stay open while the process runs. Changing these settings needs a restart. */
+/**
+ * Settings that the process uses only at startup, for example to open a database or a port. Changing these
+ * settings needs a restart.
+ */
 const FIXED: readonly { readonly name: string; readonly of: (config: Config) => unknown }[] = [
   { name: 'DATABASE_URL', of: ({ database }) => (database.kind === 'sqlite' ? database.path : database.url) },
   { name: 'DATABASE_SCHEMA', of: ({ database }) => (database.kind === 'sqlite' ? null : database.schema) },
@@ -18,7 +21,7 @@ const FIXED: readonly { readonly name: string; readonly of: (config: Config) => 
   { name: 'documents.s3', of: ({ documents }) => documents.s3 },
 ]
 
-/** @returns the listen URL; null if it equals DATABASE_URL. `FIXED` compares DATABASE_URL separately. */
+/** @returns DATABASE_LISTEN_URL; null if both URLs are equal. `FIXED` compares DATABASE_URL separately. */
 function ownListenUrl({ url, listenUrl }: Extract<Config['database'], { kind: 'postgres' }>): string | null {
   return listenUrl.reveal() === url.reveal() ? null : listenUrl.reveal()
 }
@@ -26,7 +29,7 @@ function ownListenUrl({ url, listenUrl }: Extract<Config['database'], { kind: 'p
 export interface SettingsChange {
   /** The new settings. Settings that need a restart keep their old values. */
   readonly config: Config
-  /** One sentence per change. */
+  /** One sentence for each change that applies without a restart. */
   readonly applied: readonly string[]
   /** Names of changed settings that need a restart. */
   readonly needsRestart: readonly string[]

@@ -17,7 +17,8 @@ export interface ProcessSettingsOptions {
 }
 
 /**
- * Stores fingerprints of this process's settings for commands. Reloads the settings when a command requests a reload.
+ * Stores fingerprints of this process's settings, so that `doctor` can compare them with the current settings. Reloads
+ * the settings when a command requests a reload.
  */
 export class ProcessSettingsKeeper implements Service {
   readonly name = 'process-settings'

@@ -14,7 +14,7 @@ import { groupOf, type ServiceGroup } from './service-groups.ts'
 
 export interface WorkingParts extends BackgroundParts {
   /**
-   * @param processedMs duration of the last batch.
+   * @param processedMs duration of the worker's last batch, in ms.
    * @returns how long the worker pauses now, in ms.
    */
   readonly restMs: (processedMs: number) => number

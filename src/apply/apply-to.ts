@@ -21,8 +21,8 @@ function inOwnSubmission(observation: Observation): Observation {
 }
 
 /**
- * Applies observations of any kind, in any order, to the session in memory. Protects tax ids first: only the protected
- * form is compared and written.
+ * Applies observations of any kind, in any order, to the rows that the session holds in memory. `ApplySession.flush`
+ * writes these rows later. Protects tax ids first, so that only their protected form is compared and written.
  * @returns the number of outdated state observations.
  */
 export async function applyTo(session: ApplySession, given: readonly Observation[]): Promise<number> {
@@ -56,8 +56,8 @@ export async function applyTo(session: ApplySession, given: readonly Observation
 }
 
 /**
- * Sets `gone_at` of records that the service no longer shows. A record that is already gone keeps its time. Deletes
- * nothing.
+ * Sets `gone_at` of events, messages, and attachments that the service no longer shows. If `gone_at` is already set, it
+ * stays the same. Deletes nothing.
  */
 async function applyAbsent(session: ApplySession, observation: AbsentObservation): Promise<void> {
   const place = { account: observation.account, submission_id: observation.submissionId }
@@ -78,9 +78,9 @@ async function mark<R extends Row>(set: WorkingSet<R>, observation: AbsentObserv
 }
 
 /**
- * Recomputes the values that come from a submission's records: the newest times, the insured, and the lanes that no
- * rail has named. Such a lane takes the state of its newest event. Gone events don't count: a lane with no other event
- * is marked gone, or not created.
+ * Recomputes the values that depend on a submission's events and messages: `last_event_at`, `last_message_at`, the
+ * insured, and the lanes that no rail has named. Such a lane gets the state of its newest event that isn't gone. If a
+ * lane has no such event, the lane is marked gone.
  */
 export async function applyDerived(session: ApplySession, observation: DerivedObservation): Promise<void> {
   const place = { account: observation.account, submission_id: observation.submissionId }

@@ -18,11 +18,11 @@ export interface Applied {
   readonly inserted: number
   /** Number of rows added to the change log. */
   readonly changes: number
-  /** Number of outdated state observations. A later read was applied before them. */
+  /** Number of skipped state observations. Each was older than a state read that was applied before. */
   readonly stale: number
   /** The rows added to the change log. */
   readonly changed: readonly Change[]
-  /** Rows in which only the column `raw` was written. The change log omits them. */
+  /** Updated rows in which `raw` changed, but no column that the change log contains. */
   readonly rawOnly: readonly Change[]
   /** Purged submissions whose observations were skipped. Each is the text `account submission_id`. */
   readonly purged: ReadonlySet<string>
@@ -107,7 +107,7 @@ function countChanges(writer: MirrorWriter, observer: Observer): void {
   for (const { labels, n } of counts.values()) observer.count('applied_rows_total', labels, n)
 }
 
-/** Ids of the records in deliveries that an operator replayed. */
+/** @returns the ids of events and messages that came from a delivery which an operator replayed. */
 function replayedIn(observations: readonly Observation[]): unknown[] {
   return observations.flatMap((observation) => {
     if (observation.kind === 'event') return observation.isReplayed ? [observation.event.event_id] : []
@@ -116,8 +116,8 @@ function replayedIn(observations: readonly Observation[]): unknown[] {
 }
 
 /**
- * Measures the time from a record's `occurred_at` to its insertion. Skips history and replayed deliveries, because
- * their records are old.
+ * Measures the time from `occurred_at` of a new event or message to its insertion in the mirror. Skips history and
+ * replayed deliveries, because their records are old.
  */
 function observeLag({ entity, operation, cause, after }: Change, observer: Observer, replayed: ReadonlySet<unknown>): void {
   if (operation !== 'insert' || cause === 'backfill' || (entity !== 'market_events' && entity !== 'thread_messages')) return

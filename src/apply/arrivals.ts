@@ -5,10 +5,10 @@ import type { EventObservation, MessageObservation } from '../model/observations
 import type { ApplySession } from './session.ts'
 
 /**
- * Records that a feed brought a record before its webhook did, or that the webhook of such a record arrived later. A
- * record without that later webhook counts as a lost webhook.
- * @param firstVia how the record was first seen, such as `webhook` or `poll`.
- * @param isNew whether this observation is the record's first.
+ * Records that an event or message was read from a feed before its webhook arrived. Skips records that are too old to
+ * expect a webhook. If the webhook arrives later, records that too. If the webhook never arrives, it counts as lost.
+ * @param firstVia how the event or message was first seen, such as `webhook` or `poll`.
+ * @param isNew whether the mirror had no row of the event or message before this observation.
  */
 export function noteArrival(
   session: ApplySession,
@@ -53,8 +53,8 @@ export function noteConflict(
 }
 
 /**
- * @returns the fields that must not change, as JSON text. Links, and fields that the specification doesn't name, may
- * change.
+ * @returns the values that must not change, as JSON text. Excludes links, and fields that
+ * the specification doesn't name.
  */
 function identityTextOf(observation: EventObservation | MessageObservation): string {
   if (observation.kind === 'event') return JSON.stringify(values(observation.event, identityOf(marketEvents)))

@@ -15,7 +15,7 @@ import { ApplySession } from './session.ts'
 /** What applying observations would change. */
 export interface Differences {
   readonly changed: readonly Change[]
-  /** Rows in which only the column `raw` would change. */
+  /** Rows in which `raw` would change, but no column that the change log contains. */
   readonly rawOnly: readonly Change[]
 }
 
@@ -44,7 +44,7 @@ async function compared(reader: MirrorReading, observations: readonly Observatio
   return { changed: access.changed, rawOnly: session.rawOnly, written: access.written }
 }
 
-/** Applies observations in memory only. The result is the same as in the mirror. */
+/** Applies observations in memory only. The resulting rows equal those that applying would write to the mirror. */
 export class DryRun {
   readonly #overlay: Overlay
 
@@ -111,7 +111,8 @@ class Overlay extends Reading {
   }
 
   /**
-   * Returns only requested rows. Otherwise, each page of a long feed would also return the rows of all earlier pages.
+   * Returns only the rows of `keys`, not all rows changed in memory. Otherwise, each page of a long feed would also
+   * return the rows of all earlier pages.
    */
   override async load(entity: Entity, keys: readonly Row[]): Promise<readonly Row[]> {
     const rows = await super.load(entity, keys)
@@ -121,7 +122,10 @@ class Overlay extends Reading {
     return [...uncovered(entity, rows, over), ...asked]
   }
 
-  /** Adds all rows changed in memory. All of them belong to this submission. */
+  /**
+   * Adds all rows of the table that changed in memory. All of them belong to this submission, because a dry run
+   * handles one submission only.
+   */
   override async loadOfSubmission(entity: Entity, account: string, submissionId: string): Promise<readonly Row[]> {
     const rows = await super.loadOfSubmission(entity, account, submissionId)
     const over = this.#rows.get(entity.table)

@@ -9,8 +9,8 @@ import { withoutGenerated } from './generated.ts'
 import { protectObservations } from './protect-observations.ts'
 
 /**
- * Tables and their columns, as part of the hash. A new column changes every hash, so that each answer is applied again
- * and fills the column.
+ * Every table with its columns. Each hash includes them. After a new column is added, all hashes differ, so each state
+ * read is applied again and fills the new column.
  */
 const TABLES = entities.map(({ table, columns }) => [table, Object.keys(columns)])
 
@@ -19,9 +19,9 @@ const volatile: ReadonlyMap<string, ReadonlySet<string>> = new Map(
 )
 
 /**
- * @returns a hash of a state read. Values that differ at every read are left out. If a submission's hash is unchanged,
- * applying the read changes nothing. Tax ids are hashed in protected form. Otherwise the hash could confirm a guessed
- * tax id.
+ * @returns a hash of a state read. Leaves out values that differ at every read. If the hash equals that of the
+ * submission's last applied read, applying this read would change only the values left out. Tax ids are hashed in
+ * protected form. Otherwise the hash could confirm a guessed tax id.
  */
 export function contentHash(protection: Protection, given: StateObservation): string {
   const [observation = given] = protectObservations(protection, [given])

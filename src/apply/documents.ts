@@ -9,16 +9,16 @@ import type { TimeText } from '../model/time.ts'
 import { parseUuid } from '../model/uuid.ts'
 import type { ApplySession } from './session.ts'
 
-/** Documents that the observations of one submission name. */
+/** Keys of the documents that the observations of one submission name. */
 interface Named extends SubmissionRef {
   readonly cause: Cause
   readonly keys: Set<string>
 }
 
 /**
- * Updates the table `documents` after the other tables. Covers each submission whose observations name a document
- * without a row, or change a row that names documents (see `documentsOf`). Ignores observations of a reconcile run: the
- * run recomputes documents once, at its end, by a `DerivedObservation`.
+ * Updates the table `documents` after the other tables. Recomputes the documents of a submission if its observations
+ * name a document without a row, or change a row that names documents (see `documentsOf`). Ignores observations of a
+ * reconcile run. Such a run recomputes documents once, at its end, by a `DerivedObservation`.
  */
 export async function applyDocuments(session: ApplySession, observations: readonly Observation[]): Promise<void> {
   if (!session.access.listsDocuments) return
@@ -44,13 +44,13 @@ export async function applyDocuments(session: ApplySession, observations: readon
   }
 }
 
-/** Keys of the documents to recompute, or `all` of a submission. */
+/** Keys of the documents to recompute. `all` means all documents of the submission. */
 type Behind = 'all' | ReadonlySet<string>
 
 /**
  * Recomputes documents of one submission. Does nothing with `DOCUMENTS=off`.
- * @param behind keys of the documents. Only attachments of these documents are loaded, because a long thread has many
- * attachments.
+ * @param behind the documents to recompute. Only their attachments are loaded, because a long
+ * thread has many attachments.
  */
 export async function deriveDocuments(session: ApplySession, place: SubmissionRef, cause: Cause, behind: Behind = 'all'): Promise<void> {
   if (!session.access.listsDocuments) return
@@ -60,7 +60,7 @@ export async function deriveDocuments(session: ApplySession, place: SubmissionRe
   const ids = noted.filter((one) => one.submissionId === submissionId).map(({ id }) => id)
   const moved = new Set(noted.filter((one) => one.isStated && one.submissionId !== submissionId).map(({ id }) => id))
   const only = behind === 'all' ? undefined : { column: 'document_key', values: [...behind] }
-  // Documents without a submission are known only by their ids.
+  // If `submissionId` is empty, the documents belong to no known submission, and only their ids are known.
   const isAlone = submissionId === ''
   const sources: DocumentSources = {
     attachments: isAlone ? [] : await session.threadAttachments.loadSubmission(account, submissionId, only),
@@ -84,7 +84,9 @@ export async function deriveDocuments(session: ApplySession, place: SubmissionRe
   for (const { document_key, gone_at } of rows) if (gone_at !== null) await passOn(session, place, document_key, cause)
 }
 
-/** Records both submissions if one of them names a document that belongs to the other. */
+/**
+ * If this submission names a document that belongs to another submission, records both submissions for the document.
+ */
 function noteShared(session: ApplySession, { account, submissionId }: SubmissionRef, rows: readonly DocumentRow[]): void {
   for (const { document_key: documentKey, submission_id: owner, gone_at } of rows) {
     if (owner === null || owner === submissionId || submissionId === '' || hasValue(gone_at)) continue
@@ -93,8 +95,8 @@ function noteShared(session: ApplySession, { account, submissionId }: Submission
 }
 
 /**
- * Called when a submission no longer names a document. The document then belongs to the lowest submission id that still
- * names it.
+ * Gives a document to another submission, after `submissionId` stopped naming the document. The new owner is the
+ * submission with the lowest id that still names the document.
  */
 async function passOn(session: ApplySession, { account, submissionId }: SubmissionRef, documentKey: string, cause: Cause): Promise<void> {
   const noted = session.sharedDocuments.filter((one) => one.account === account && one.documentKey === documentKey)
@@ -104,8 +106,9 @@ async function passOn(session: ApplySession, { account, submissionId }: Submissi
 }
 
 /**
- * @returns the document rows that a submission should have.
- * @param stored the submission's rows, and other submissions' rows with the same keys.
+ * @returns the document rows to store for a submission. Rows of documents that the submission no
+ * longer names have `gone_at`.
+ * @param stored the submission's rows, and other submissions' rows of the same documents.
  * @param behind the documents to return. `sources` and `stored` may omit other documents.
  */
 export function documentRows(
@@ -121,7 +124,7 @@ export function documentRows(
     offers: sources.offers.filter(isShown),
     policies: sources.policies.filter(isShown),
   }
-  // Ignores an id if any row, even a gone row, names the same document.
+  // Ignores an id if an attachment, offer, or policy names the same document, even one that is gone.
   const all = documentsOf({ ...sources, ids: [] })
   const expected = documentsOf({ ...shown, ids: sources.ids.filter((id) => !all.has(id)) })
   const byKey = new Map(stored.map((row) => [row.document_key, row]))
@@ -168,7 +171,7 @@ function keysNamedBy(observation: Observation): string[] {
   return [...links, ...rows(policies.table).flatMap((row) => documentKeysOfPolicy(row as PolicyRow))]
 }
 
-/** Whether an observation may mark rows that name documents as gone, because the observation omits them. */
+/** Whether the observation may have marked attachments, offers, or policies as gone. These rows name documents. */
 function showsSources(observation: Observation): boolean {
   if (observation.kind === 'absent') return observation.messages.length + observation.attachments.length > 0
   return (
@@ -177,8 +180,8 @@ function showsSources(observation: Observation): boolean {
 }
 
 /**
- * @returns keys of the documents to recompute: documents without a current row, and documents of changed attachments.
- * `all` if an offer or policy changed.
+ * @returns the documents to recompute: those without a current row, and those of changed attachments. If an offer or
+ * policy changed, returns `all`.
  */
 async function keysBehind(session: ApplySession, { account, submissionId, keys }: Named): Promise<Behind> {
   const changed = [session.of(sourceOffers), session.of(policies)].some((each) => each.changedRows(account, submissionId).length > 0)
@@ -200,7 +203,10 @@ function expectedKeys(sources: DocumentSources): string[] {
   return [...documentsOf(sources).keys()]
 }
 
-/** Whether the row stays with another submission. If several submissions name a document, the lowest id owns it. */
+/**
+ * Whether the row stays with another submission. If several submissions name a document, the submission with the lowest
+ * id owns the row.
+ */
 function isOfAnother({ submission_id, gone_at }: DocumentRow, { submissionId }: SubmissionRef): boolean {
   if (submission_id === null || parseUuid(submission_id) !== submission_id || submission_id === submissionId) return false
   return submissionId === '' || (submission_id < submissionId && !hasValue(gone_at))
@@ -210,8 +216,8 @@ type Kept = Pick<DocumentRow, 'sha256' | 'stored_bytes' | 'stored_path' | 'store
 const NOTHING = { sha256: null, stored_bytes: null, stored_path: null, stored_at: null } as const
 
 /**
- * Columns that a recomputation keeps. If one file column is invalid, all are cleared, and the document is fetched
- * again.
+ * @returns the columns that a recomputation keeps. If one of the four columns of the stored file is invalid, all four
+ * are cleared, and the document is fetched again.
  */
 function kept(row: DocumentRow | null): Kept {
   if (row === null) return { ...NOTHING, error: null, tried_at: null }

@@ -8,7 +8,8 @@ import { parseUuid } from '../model/uuid.ts'
 import type { ApplySession } from './session.ts'
 
 /**
- * Records the ids that observations name, except ids of purged submissions. Stores a submission's insured in its row.
+ * Records the ids that observations name, except ids of purged submissions. Stores the id of a submission's insured
+ * in the submission's row.
  */
 export async function applyKnownIds(session: ApplySession, observations: readonly Observation[]): Promise<void> {
   const naming = observations.flatMap((observation) => {
@@ -29,7 +30,10 @@ export async function applyKnownIds(session: ApplySession, observations: readonl
   }
 }
 
-/** @returns the purged submissions among the other submissions that observations name. */
+/**
+ * @returns the purged submissions that observations of other submissions name. Each is
+ * the text `account submission_id`.
+ */
 async function purgedOthers(
   { access }: ApplySession,
   naming: readonly { readonly observation: Observation; readonly ids: readonly KnownId[] }[],
@@ -45,15 +49,18 @@ async function purgedOthers(
   return others.size === 0 ? new Set() : await access.purgedAmong([...others.values()])
 }
 
-/** @returns the insured that an observation names for its submission; null if it names none. */
+/**
+ * @returns the id of the insured that an observation names for its submission; null if the
+ * observation names no insured.
+ */
 export function insuredIn(observation: EventObservation | MessageObservation | StateObservation): string | null {
   if (isOfInsured(observation)) return null
   return idsOf(observation).find(({ kind, submissionId }) => kind === 'insured' && submissionId === observation.submissionId)?.id ?? null
 }
 
 /**
- * @returns the insureds of the observations' submission. The best source comes first: the requirements view, then other
- * answers, then successful reads of an insured.
+ * @returns ids of the insureds that observations of one submission name. The best source comes first: requirements
+ * views, then events, messages, and other state reads, then reads of an insured that returned data.
  */
 export function insuredsIn(observations: readonly (EventObservation | MessageObservation | StateObservation)[]): string[] {
   const isOfView = (observation: (typeof observations)[number]) => observation.kind === 'state' && observation.read === 'requirements'
@@ -73,17 +80,17 @@ export function storedInsured(insuredId: SubmissionRow['insured_id']): string | 
 
 export function idsOf(observation: EventObservation | MessageObservation | StateObservation): KnownId[] {
   const texts = textsOf(observation).filter((text) => text !== null)
-  // Policies in an insured's answer may belong to any of its submissions, so their ids are recorded without a
-  // submission.
+  // An insured's answer may contain policies of any of the insured's submissions. Ids in this answer are
+  // recorded without a submission.
   const named = texts.flatMap((text) => knownIdsInText(text, isOfInsured(observation) ? '' : observation.submissionId))
   if (observation.kind !== 'state' || !isIdRead(observation.read) || !observation.view.ownSubmissionId) return named
-  // If a record names its submission, documents in the record belong to that submission.
+  // If an answer says which submission it belongs to, the documents in the answer belong to that submission too.
   const own = { kind: observation.read, id: observation.ownId ?? '', submissionId: observation.view.ownSubmissionId, isStated: true }
   const isOwn = ({ kind, submissionId }: KnownId) => kind === 'document' && submissionId === own.submissionId
   return [own, ...named.map((one) => (isOwn(one) ? { ...one, isStated: true } : one))]
 }
 
-/** Raw JSON texts of the received objects. */
+/** @returns the raw JSON texts of the observation's rows; null for a row without one. */
 function textsOf(observation: EventObservation | MessageObservation | StateObservation): (string | null)[] {
   if (observation.kind === 'event') return [observation.event.raw]
   if (observation.kind === 'message') return [observation.message.message.raw]
@@ -98,8 +105,8 @@ function viaOf(observation: Exclude<Observation, { kind: 'request' | 'reach' | '
 }
 
 /**
- * Whether the observation may name another submission's insured. True for answers about an insured and for ids from a
- * command.
+ * Whether the insured in the observation may belong to another submission. True for reads of an insured and for
+ * ids from a command.
  */
 function isOfInsured(observation: Observation): boolean {
   return (
@@ -107,7 +114,10 @@ function isOfInsured(observation: Observation): boolean {
   )
 }
 
-/** Stores a submission's insured. Only a requirements view replaces a stored insured; otherwise the first one stays. */
+/**
+ * Stores the insured in the row of the observation's submission. If the row already has an insured, only a
+ * requirements view replaces it.
+ */
 function setInsured(session: ApplySession, observation: Observation, insuredId: string): void {
   if (observation.submissionId === '') return
   const row = session.submissions.get({ account: observation.account, submission_id: observation.submissionId })

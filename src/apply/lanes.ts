@@ -8,8 +8,8 @@ import type { TableView } from '../model/view.ts'
 import type { ApplySession } from './session.ts'
 
 /**
- * Applies the lanes of a rail. A lane may already be known from events. A lane that is not known at all requests a full
- * re-read (trap 8).
+ * Applies the lanes of a rail. If the mirror has no row of a lane, requests a full re-read of the
+ * submission's events (trap 8).
  */
 export async function applyRailLanes(session: ApplySession, observation: StateObservation, shown: TableView): Promise<void> {
   const stored = await session.lanes.loadSubmission(observation.account, observation.submissionId)
@@ -22,30 +22,33 @@ export async function applyRailLanes(session: ApplySession, observation: StateOb
     named.add(row.lane_id)
     if (before === null) session.requestFullRead(observation)
     const raw = before !== null && sameRaw(before.raw, row.raw) ? before.raw : row.raw
-    // Clears values from events. The result is then the same as if the events had arrived after the rail.
+    // If the lane was known only from events, clears the values of these events. Otherwise the result would depend on
+    // whether the rail or the events were applied first.
     const cleared = before !== null && !isOfRail(before) ? emptyLane(before) : {}
     session.lanes.merge({ ...cleared, ...row, raw }, observation.cause)
   }
   for (const lane of stored) {
-    // No rail has named a lane that is known only from events, so a rail can't mark it gone.
+    // If no rail has ever named the lane, a rail without the lane doesn't mark it gone.
     if (!isOfRail(lane) || hasValue(lane.gone_at) || named.has(lane.lane_id) || !shown.saysGone(lane)) continue
     session.lanes.put({ ...lane, gone_at: observation.readAt }, observation.cause)
   }
 }
 
 /**
- * Whether a rail has named the lane. True if two of three columns say so. If a person edits one of them by hand, the
- * lane is then neither marked gone nor emptied by mistake.
+ * Whether a rail has named the lane. True if at least two of the columns `state_source`, `state_event_id`, and `raw`
+ * say so. If a person edits one of these columns by hand, the lane is then neither marked gone nor emptied by mistake.
  */
 export function isOfRail({ state_source, state_event_id, raw }: LaneRow): boolean {
   const [hasNoEvent, isShown] = [state_event_id === null, raw !== null]
   return state_source === 'rail' ? hasNoEvent || isShown : hasNoEvent && isShown
 }
 
-/** Source columns of a lane that a rail has named. */
+/** Values of the source columns of a lane that a rail has named. */
 export const ofRail = { state_source: 'rail', state_event_id: null, state_occurred_at: null } as const
 
-/** Value of the column `chip` by event type, for lanes that no rail has named. Other event types have no chip. */
+/**
+ * Value of the column `chip` by event type, for lanes that no rail has named. For other event types, `chip` is null.
+ */
 const chips: ReadonlyMap<Json, string> = new Map([
   ['bound', 'bound'],
   ['quote_received', 'quoted'],
@@ -54,7 +57,11 @@ const chips: ReadonlyMap<Json, string> = new Map([
   ['blocked', 'not_available'],
 ])
 
-/** @returns the lane with the state of an event. The lane is not gone. */
+/**
+ * @param row the event that gives the lane its state.
+ * @param lane the stored lane; null if the lane is new.
+ * @returns the lane with this state. Its `gone_at` is null.
+ */
 export function laneOf(protection: Protection, row: MarketEventRow, lane: LaneRow | null): LaneRow {
   const key = laneKey(row)
   return {

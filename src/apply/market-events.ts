@@ -12,8 +12,8 @@ import { touchSubmission } from './submissions.ts'
 const identity = identityOf(marketEvents)
 
 /**
- * Inserts each market event once, by id. Later observations fill null fields. A different value in an identity column
- * is a conflict.
+ * Inserts each market event once, by id. Later observations of the event fill null fields. A different value in an
+ * identity column is a conflict.
  */
 export async function applyEvents(session: ApplySession, observations: readonly EventObservation[]): Promise<void> {
   await session.marketEvents.load(observations.map(keyOf))
@@ -26,8 +26,8 @@ export async function applyEvents(session: ApplySession, observations: readonly 
 }
 
 /**
- * @returns the row if its lane must be updated. Null if the observation conflicts, the row is gone, or a reconcile run
- * updates lanes later.
+ * @returns the event's row if its lane must be updated. Null if the observation conflicts with the stored row, the
+ * event is gone, or a reconcile run updates lanes later.
  */
 function applyEvent(session: ApplySession, observation: EventObservation): MarketEventRow | null {
   const key = keyOf(observation)
@@ -52,16 +52,17 @@ function applyEvent(session: ApplySession, observation: EventObservation): Marke
   }
   const row = { ...merge.row, gone_at: goneAtAfter(stored, observation.via) } as MarketEventRow
   session.marketEvents.put(row, observation.cause)
-  // A reconcile run updates lanes and newest times once, from all records (`DerivedObservation`). A gone record affects
-  // neither.
+  // A reconcile run updates lanes and `last_event_at` once, from all events (`DerivedObservation`). A
+  // gone event affects neither.
   if (observation.via === 'reconcile' || row.gone_at !== null) return null
   touchSubmission(session, observation, 'last_event_at', String(row.occurred_at))
   return row
 }
 
 /**
- * Updates lanes that no rail has named. Such a lane shows its newest event by (`occurred_at`, id), in any order of
- * arrival. A new lane requests a full re-read (trap 8). An event without a lane changes nothing (trap 66).
+ * Updates lanes that no rail has named. Such a lane shows its newest event by `occurred_at`, then by id, in any order
+ * of arrival. If a lane is new, requests a full re-read (trap 8), unless the feed read showed all earlier events. An
+ * event without a lane changes nothing (trap 66).
  */
 async function applyToLanes(
   session: ApplySession,
@@ -78,14 +79,14 @@ async function applyToLanes(
 }
 
 /**
- * Whether the same feed read showed all earlier events. If not, older events of the lane may have become visible only
- * now.
+ * Whether the feed read of this event also showed all earlier events. If not, the lane may have earlier events that
+ * this read didn't show.
  */
 function isComplete({ isFullRead, firstFeedRead, pagesBefore = false }: EventObservation): boolean {
   return isFullRead && (firstFeedRead || !pagesBefore)
 }
 
-/** Whether the lane shows a later event than `row`. A gone lane shows no event. */
+/** Whether the lane shows a newer event than `row`. A gone lane shows no event. */
 function isNewer(lane: LaneRow, row: MarketEventRow): boolean {
   if (lane.gone_at !== null || lane.state_event_id === row.event_id) return false
   const shown = `${lane.state_occurred_at ?? ''} ${lane.state_event_id ?? ''}`

@@ -18,10 +18,13 @@ import type { NewKnownId } from '../store/reads/known-ids.ts'
 import type { Wake } from '../store/reads/reads.ts'
 import { WorkingSet } from './working-set.ts'
 
-/** A record counts as history if it is older than the start of its submission's tracking by more than this. */
+/**
+ * A record that the first feed read finds counts as history if it occurred more than this many ms before
+ * its submission's tracking began.
+ */
 const BACKFILL_AFTER_MS = 3_600_000
 
-/** State of one apply transaction: a `WorkingSet` for each table, and data that is written after these sets. */
+/** State of one apply transaction: a `WorkingSet` for each table, and other data to write after the tables. */
 export class ApplySession {
   readonly access: MirrorAccess
   readonly now: TimeText
@@ -37,11 +40,11 @@ export class ApplySession {
   readonly conflicts: Conflict[] = []
   /** Purged submissions whose observations were skipped. Each is the text `account submission_id`. */
   readonly purged = new Set<string>()
-  /** Ids that the observations name. A key is the text `account kind id`. */
+  /** Ids that the observations name. Each key is the text `account kind id`. */
   readonly knownIds = new Map<string, NewKnownId & { readonly cause: Cause }>()
   /** Old and new submissions of records that moved to another submission. */
   readonly movedPlaces: (SubmissionRef & { readonly cause: Cause })[] = []
-  /** Documents that several submissions name, with each of these submissions. */
+  /** Documents that several submissions name. Contains one entry for each document and submission. */
   readonly sharedDocuments: SharedDocument[] = []
   /** Documents without a stored file that got a new link. */
   readonly newLinks: { readonly account: string; readonly document_key: string }[] = []
@@ -83,17 +86,17 @@ export class ApplySession {
   }
 
   /**
-   * Whether a record is history: a first feed read found it, and it is more than an hour older than the start of its
-   * submission's tracking.
+   * Whether a record is history: the first feed read found the record, and the record occurred more than an hour before
+   * its submission's tracking began.
    */
   isBackfill(place: SubmissionRef & Origin, occurredAt: TimeText): boolean {
     return this.#leadMs(place, occurredAt) > BACKFILL_AFTER_MS
   }
 
   /**
-   * Whether no webhook is expected for a record of a first feed read. The record must be older than the start of its
-   * submission's tracking. If a webhook started the tracking, the record must be older by more than an hour, because
-   * webhooks already worked.
+   * Whether a record is too old to expect a webhook for it. True if the first feed read found the record and the record
+   * occurred before its submission's tracking began. If a webhook started the tracking, webhooks already worked. The
+   * record must then have occurred more than an hour before the tracking began.
    */
   isBeforeWebhooks(place: SubmissionRef & Origin, occurredAt: TimeText): boolean {
     const marginMs = this.#submissionOf(place)?.tracked_via === 'webhook' ? BACKFILL_AFTER_MS : 0
@@ -101,8 +104,8 @@ export class ApplySession {
   }
 
   /**
-   * @returns by how many ms a record of a first feed read is older than the start of its submission's tracking;
-   * -Infinity for other records.
+   * @returns the time from a record to the start of its submission's tracking, in ms. Negative if the record occurred
+   * after the start. -Infinity if the record wasn't found by the first feed read.
    */
   #leadMs(place: SubmissionRef & Origin, occurredAt: TimeText): number {
     const trackedAt = place.firstFeedRead ? this.#submissionOf(place)?.tracked_at : null
@@ -118,7 +121,7 @@ export class ApplySession {
     for (const set of this.#sets.values()) await set.flush()
   }
 
-  /** Rows in which `flush` wrote only the column `raw`. The change log omits them. */
+  /** Updated rows in which `raw` changed, but no column that the change log contains. */
   get rawOnly(): Change[] {
     return [...this.#sets.values()].flatMap((set) => set.rawOnly)
   }

@@ -17,7 +17,8 @@ const RAW_COLUMNS = columnsWhere(submissions, ({ kind }) => kind === 'raw')
 /**
  * Applies a state view: the submission's columns and the rows of its lists. Sets `gone_at` of rows that the view no
  * longer shows. Leaves columns and lists outside the view unchanged.
- * @returns the result of `MirrorAccess.takeApplied`. The view is applied only if the result is `new` (trap 81).
+ * @returns the result of `MirrorAccess.takeApplied`. If the result is `same`, only volatile values are stored. If the
+ * result is `stale`, nothing is applied (trap 81).
  */
 export async function applyState(session: ApplySession, observation: StateObservation): Promise<Taken> {
   const taken = await session.access.takeApplied(observation)
@@ -39,12 +40,12 @@ function applySubmission(session: ApplySession, observation: StateObservation): 
   const stored = session.submissions.get({ account: observation.account, submission_id: observation.submissionId })
   if (stored === null) return
   const next: Row = { ...stored, ...submission, ...readTimes(observation) }
-  // If only generation times differ, the stored JSON stays, and no change is logged.
+  // If the JSON differs only in the keys in `GENERATED`, the stored JSON stays and doesn't count as changed.
   for (const column of RAW_COLUMNS) Object.assign(next, rawOf(column, GENERATED, stored, next))
   session.submissions.put(next as SubmissionRow, observation.cause)
 }
 
-/** Stores only volatile values (see `Field.volatile`) of a view. Called if the rest of the view is unchanged. */
+/** Stores only the volatile values of a view (see `Field.volatile`). Called if the other values are unchanged. */
 async function applyVolatile(session: ApplySession, observation: StateObservation): Promise<void> {
   const place = { account: observation.account, submission_id: submissionIn(observation) }
   const shown = entities.map((entity) => ({ entity, rows: tableView(observation.view, entity)?.rows ?? [] }))
@@ -64,7 +65,10 @@ async function applyVolatile(session: ApplySession, observation: StateObservatio
   }
 }
 
-/** @returns the read times of a requirements view and of the parts that the answer contains. */
+/**
+ * @returns `state_read_at`, and `<part>_read_at` for each part that the requirements view contains.
+ * Empty for other reads.
+ */
 function readTimes({ read, view, readAt }: StateObservation): Row {
   if (read !== 'requirements') return {}
   return Object.fromEntries(['state', ...partsShown(view)].map((part) => [`${part}_read_at`, readAt]))
@@ -74,8 +78,9 @@ async function applyRows(session: ApplySession, entity: Entity, observation: Sta
   const set = session.of(entity)
   const volatile = new Set(columnsWhere(entity, (field) => field.volatile === true))
   const keepsGone = 'gone_at' in entity.columns
-  // Two reads may fill one table. The second read fills only its own columns. It marks a row gone only if the first
-  // read never showed the row.
+  // Two kinds of reads may fill one table. The kind in `entity.read` fills `raw` and most columns. The other kind fills
+  // only the columns with this kind in `Field.read`. The first kind marks only rows with `raw` gone. The other kind
+  // marks only rows without `raw` gone.
   const isOwn = entity.read === observation.read
   const shares = columnsWhere(entity, ({ read }) => read !== undefined).length > 0
   const ofRead = columnsWhere(entity, ({ read }) => (isOwn ? read === undefined : read === observation.read))
@@ -108,7 +113,9 @@ function seenAt({ now }: ApplySession, { columns }: Entity, before: Row | null):
   return 'first_seen_at' in columns && !hasValue(before?.['first_seen_at']) ? { first_seen_at: now } : {}
 }
 
-/** @returns the raw column. The stored text stays if both texts are equal except for volatile values. */
+/**
+ * @returns the value for the raw column. If the received text differs only in volatile values, the stored text stays.
+ */
 function rawOf(column: string | undefined, volatile: ReadonlySet<string>, before: Row | null, row: Row): Row {
   if (column === undefined) return {}
   const isSame = before !== null && sameRawBut(volatile, before[column], row[column])

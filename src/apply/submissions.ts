@@ -6,9 +6,9 @@ import { laterTime } from '../model/time.ts'
 import type { ApplySession } from './session.ts'
 
 /**
- * Locks the observations' submissions. Starts tracking unknown submissions and requests reads of their feeds from the
- * beginning (trap 22).
- * @returns the submissions that aren't purged. Each is the text `account submission_id`.
+ * Locks the observations' submissions. If a submission is unknown, starts tracking it and requests reads of its feeds
+ * from the beginning (trap 22).
+ * @returns the locked submissions. Each is the text `account submission_id`. Purged submissions are left out.
  */
 export async function lockSubmissions(session: ApplySession, observations: readonly Observation[]): Promise<ReadonlySet<string>> {
   const first = new Map<string, Observation>()

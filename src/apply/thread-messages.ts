@@ -10,7 +10,10 @@ import { touchSubmission } from './submissions.ts'
 
 const identity = identityOf(threadMessages)
 
-/** Inserts each thread message once, by id. Later observations fill null or missing fields (traps 32, 33). */
+/**
+ * Inserts each thread message once, by id. Later observations of the message fill fields that are null or
+ * missing (traps 32, 33).
+ */
 export async function applyMessages(session: ApplySession, observations: readonly MessageObservation[]): Promise<void> {
   await session.threadMessages.load(observations.map(keyOf))
   await loadAttachments(session, observations)
@@ -44,8 +47,8 @@ function applyMessage(session: ApplySession, observation: MessageObservation): v
   const row = { ...merge.row, gone_at } as ThreadMessageRow
   session.threadMessages.put(row, observation.cause)
   putAttachments(session, observation)
-  // A reconcile run updates the newest times once, from all records (`DerivedObservation`). A gone record doesn't
-  // affect them.
+  // A reconcile run updates `last_message_at` once, from all messages (`DerivedObservation`). A
+  // gone message doesn't count.
   if (observation.via !== 'reconcile' && gone_at === null) touchSubmission(session, observation, 'last_message_at', String(row.occurred_at))
 }
 
@@ -56,8 +59,8 @@ function keyOf(observation: MessageObservation): { account: string; submission_i
 const attachmentIdentity = identityOf(threadAttachments)
 
 /**
- * Loads the stored attachments at the observations' positions and at one more position. A row there means that the
- * stored list is longer.
+ * Loads the stored attachments at the positions that each observation lists, and at the next position. If the next
+ * position has a row, the stored list is longer than the received list.
  */
 async function loadAttachments(session: ApplySession, observations: readonly MessageObservation[]): Promise<void> {
   const keys = observations.flatMap((observation) =>
@@ -67,8 +70,9 @@ async function loadAttachments(session: ApplySession, observations: readonly Mes
 }
 
 /**
- * Whether a message's attachments conflict with the stored ones. A different number or name is a conflict; a different
- * link is not. A missing list causes no conflict and is filled.
+ * Whether the received attachments of a message conflict with the stored ones. A different number of attachments or a
+ * different name is a conflict. A different link isn't a conflict. If only the received or only the stored message has
+ * a list of attachments, there is no conflict, and the list is kept.
  */
 function attachmentsConflict(session: ApplySession, observation: MessageObservation, stored: ThreadMessageRow): boolean {
   if (observation.via === 'reconcile') return false
@@ -82,7 +86,8 @@ function attachmentsConflict(session: ApplySession, observation: MessageObservat
   const behind = session.threadAttachments.get(attachmentKey(observation, attachments.length))
   if (behind !== null && behind.gone_at === null) return listedAttachments(message.raw) !== null
   if (!rows.includes(null)) return false
-  // If the stored JSON lists an attachment without a row, the mirror lost the row. Restoring it is no conflict.
+  // If the stored JSON lists an attachment that has no row, the mirror lost the row. The row is restored,
+  // which isn't a conflict.
   const listed = listedAttachments(stored.raw)
   if (listed === null) return rows.some((row) => row !== null)
   return rows.some((row, position) => row === null && position >= listed)

@@ -22,14 +22,15 @@ import { insuredIn, insuredsIn, storedInsured } from './known-ids.ts'
 import { withActivity } from './submissions.ts'
 
 /*
- * Most data that a reconcile run reads equals the mirror. `isUnchanged` detects this quickly, column by column. In all
- * other cases, the run calls `compareObservations`. If `isUnchanged` returns true, the data is equal. A wrong false
- * only costs time.
+ * Most data that a reconcile run reads equals the mirror. `isUnchanged` detects this quickly, column by column. If
+ * `isUnchanged` returns true, the data is equal. If it returns false, the data may be equal or different, and the run
+ * calls the slower `compareObservations`.
  */
 
 /**
  * Whether applying these observations of one submission would change nothing, including derived columns.
- * @param records all records of the submission's feeds; null if the feeds were not read completely.
+ * @param records all records of the submission's feeds; null if the feeds were not read completely. The
+ * result is then false.
  */
 export function isUnchanged(
   reader: MirrorReader,
@@ -98,7 +99,10 @@ function sameDocuments(reader: MirrorReader, { account, submission_id }: Submiss
   })
 }
 
-/** Whether the newest times are current and every lane comes from a rail. */
+/**
+ * Whether the times of the newest event and message are current, a rail has named every stored lane, and every lane
+ * with an event is stored.
+ */
 function sameDerived(
   reader: MirrorReader,
   submission: SubmissionRow,
@@ -141,8 +145,8 @@ function sameList(rows: readonly Row[] | null, entity: Entity, view: View): bool
 }
 
 /**
- * How to compare a table. `columns`, and values in `raw` that `inRaw` matches, are ignored. `links` are compared by
- * `stableLink`.
+ * How to compare rows of a table. Ignores the columns in `columns`. In raw columns, ignores the text that `inRaw`
+ * matches. Compares the columns in `links` by `stableLink`.
  */
 interface Volatile {
   readonly columns: ReadonlySet<string>
@@ -192,7 +196,7 @@ function sameBut({ columns, inRaw, links }: Volatile, column: string, stored: Js
 function same(a: Json, b: Json): boolean {
   if (a === b) return true
   if (a === null || b === null || typeof a !== typeof b) return false
-  // Postgres returns the keys of jsonb in another order, so both values are sorted first.
+  // Postgres returns the keys of jsonb in another order, so `canonicalJson` sorts the keys of both values first.
   return typeof a === 'object' || typeof a === 'string' ? comparableText(canonicalJson(a)) === comparableText(canonicalJson(b)) : false
 }
 

@@ -15,12 +15,12 @@ interface Entry {
   readonly isInserted: boolean
 }
 
-/** Rows of one entity in a transaction. Each row is loaded once, changed in memory, then written and logged once. */
+/** Rows of one table in a transaction. Each row is loaded once, changed in memory, then written and logged once. */
 export class WorkingSet<R extends Row = Row> {
   readonly #entity: Entity
   readonly #access: MirrorAccess
   readonly #entries = new Map<string, Entry>()
-  /** Rows in which `flush` wrote only the column `raw`. The change log omits them. */
+  /** Updated rows in which `raw` changed, but no column that the change log contains. */
   readonly rawOnly: Change[] = []
 
   constructor(access: MirrorAccess, entity: Entity) {
@@ -44,7 +44,7 @@ export class WorkingSet<R extends Row = Row> {
 
   /**
    * @returns a submission's rows, including changes that aren't written yet.
-   * @param only limits the rows to load. Rows loaded earlier are returned too.
+   * @param only limits the rows to load. The result also contains rows of the submission that were loaded earlier.
    */
   async loadSubmission(account: string, submissionId: string, only?: OnlyRows): Promise<R[]> {
     this.adopt(await this.#access.loadOfSubmission(this.#entity, account, submissionId, only))
@@ -53,8 +53,9 @@ export class WorkingSet<R extends Row = Row> {
   }
 
   /**
-   * Adds rows that this transaction loaded elsewhere. Protects their tax ids first. A tax id that `PROTECT` no longer
-   * allows then causes no difference here; `ProtectStep` rewrites it later.
+   * Adds rows that were read from the database. Protects their tax ids first, like those of observations.
+   * Otherwise a tax id that was stored under another `PROTECT` setting would count as a change. `ProtectStep`
+   * rewrites such stored rows.
    */
   adopt(rows: readonly Row[]): void {
     for (const given of rows) {
@@ -65,7 +66,7 @@ export class WorkingSet<R extends Row = Row> {
     }
   }
 
-  /** Adds a row that this transaction has just inserted. The change log shows the row as an insert. */
+  /** Adds a row that this transaction has just inserted. The change log records an insert, not an update. */
   adoptAdded(row: Row, cause: Cause): void {
     this.#entries.set(keyText(this.#entity, row), { stored: null, current: row, cause, isInserted: true })
   }
@@ -99,7 +100,10 @@ export class WorkingSet<R extends Row = Row> {
     this.put({ ...blank, ...this.get(columns as Row), ...columns } as R, cause)
   }
 
-  /** @returns both versions, stored and current, of each changed row that belongs or belonged to the submission. */
+  /**
+   * @returns the stored and the current version of each changed row that belongs or belonged to the submission. A new
+   * row has only a current version.
+   */
   changedRows(account: string, submissionId: string): R[] {
     const isOf = (row: Row | null) => row !== null && row['account'] === account && (row['submission_id'] ?? '') === submissionId
     return [...this.#entries.values()].flatMap(({ stored, current, cause }) => {
@@ -110,8 +114,8 @@ export class WorkingSet<R extends Row = Row> {
   }
 
   /**
-   * Writes changed rows in key order, and logs the changes. Inserts are logged in the order in which the records
-   * occurred.
+   * Writes changed rows in key order, and logs the changes. Inserts are logged in the order in
+   * which the records occurred.
    */
   async flush(): Promise<void> {
     const inserts: Row[] = []

@@ -50,8 +50,8 @@ export async function endsWithin(clock: Pick<Clock, 'after'>, ms: number, work: 
 }
 
 /**
- * @returns a signal that aborts when `signal` aborts, or after `ms` milliseconds. Uses the system's timer instead of a
- * `Clock`, so use this function only for network calls.
+ * @returns a signal that aborts when `signal` aborts, or after `ms` milliseconds. The system's timer counts the time,
+ * and tests can't control that timer through a `Clock`. So use this function only for network calls.
  */
 export function limitedTo(ms: number, signal: AbortSignal): AbortSignal {
   return AbortSignal.any([signal, AbortSignal.timeout(ms)])

@@ -20,10 +20,10 @@ export interface Permit {
 export type Aliveness = 'alive' | 'dead' | 'unknown'
 
 /**
- * Circuit breaker. After `failuresToOpen` consecutive failures, the circuit
- * opens and blocks all requests for a backoff.
- * Then one probe request is allowed. If the probe succeeds, the circuit closes. If the probe fails, the
- * circuit opens again with a longer backoff.
+ * Circuit breaker. After `failuresToOpen` consecutive failures, the circuit opens and blocks all requests
+ * for a backoff.
+ * Then one probe request is allowed. If the probe succeeds, the circuit closes. If the probe fails, the circuit opens
+ * again with a longer backoff.
  * The circuit also closes if a request that was sent before the opening succeeds.
  */
 export class Circuit {

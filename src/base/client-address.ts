@@ -1,12 +1,11 @@
 import { isIPv6 } from 'node:net'
 
-/** Length limit in characters. A trusted proxy can send any text as the address. */
+/** Longer addresses are cut to this many characters, because a trusted proxy can send any text as the address. */
 const MAX_ADDRESS_LENGTH = 64
 
 /**
- * @returns a key for counting requests by sender: an IPv4 address unchanged, or the
- * first `groups` groups of an IPv6 address.
- * @param groups number of 16-bit groups; 4 groups are a network.
+ * @returns a key for counting requests by sender: an IPv4 address, or the first `groups` groups of an IPv6 address.
+ * @param groups number of 16-bit groups. 4 groups identify an IPv6 network (/64).
  */
 export function addressKey(address: string, groups = 4): string {
   const text = address.slice(0, MAX_ADDRESS_LENGTH)

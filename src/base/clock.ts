@@ -9,12 +9,11 @@ export interface Clock {
   /** A number in [0, 1). */
   random(): number
   /**
-   * Resolves after `ms` milliseconds, or immediately when `signal` aborts. Never
-   * rejects, so the caller must check `signal`.
+   * Resolves after `ms` milliseconds, or immediately when `signal` aborts. Never rejects, so check `signal` afterward.
    */
   sleep(ms: number, signal?: AbortSignal): Promise<void>
   /**
-   * Calls `action` once after `ms` milliseconds, at most one day. Cheaper than `sleep`.
+   * Calls `action` once after `ms` milliseconds. `ms` must not exceed one day. Cheaper than `sleep`.
    * @returns a function that cancels the call.
    */
   after(ms: number, action: () => void): () => void
@@ -40,8 +39,8 @@ export const systemClock: Clock = {
 }
 
 /**
- * Replaces the sleep of `node:timers`. That sleep creates an error with a stack trace for each early wake-up,
- * which can happen thousands of times a second.
+ * Used instead of `setTimeout` of `node:timers/promises`, which creates an error with a stack trace on each abort.
+ * Aborts can happen thousands of times a second.
  */
 function wakeOrTimeout(ms: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve) => {
@@ -102,7 +101,7 @@ export class ManualClock implements Clock {
     }
   }
 
-  /** Moves both clocks forward by `ms`, then wakes all due sleepers, earliest first. */
+  /** Moves `now` and `steady` forward by `ms`, then wakes all due sleepers, earliest first. */
   advance(ms: number): void {
     this.#now += ms
     this.#steady += ms

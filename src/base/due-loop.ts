@@ -4,8 +4,8 @@ import type { Service } from './service.ts'
 
 /**
  * Runs one piece of claimed work.
- * @param release gives the claim back; called if `work` throws. Otherwise other
- * processes would wait until the lease ends.
+ * @param release gives the claim back, so that other processes needn't wait until the lease ends. Called if `work`
+ * throws, except if the lease was lost.
  * @returns the result of `work`; `lost` if another process took over the claim.
  * @throws the error of `work`, after `release`.
  */
@@ -22,7 +22,7 @@ export async function doClaimed<T>(log: Log, work: () => Promise<T>, release: ()
   }
 }
 
-/** A service that claims due work in small batches and runs it, until the signal of `run` aborts. */
+/** A service that claims due work in small batches and runs each batch, until the signal of `run` aborts. */
 export abstract class DueLoop<Claim> implements Service {
   readonly name: string
   readonly #log: Log

@@ -2,9 +2,10 @@ import { open, rename, rm } from 'node:fs/promises'
 import { codeOf } from './errors.ts'
 
 /**
- * Creates a file and syncs its content to disk. To make the file's name durable too, sync its folder.
+ * Creates a file and syncs its content to disk. To make the file's name durable too, call `syncFolder` for its folder.
  * @param mode file permissions; 0o600 for the current user only.
- * @param onDisk wraps each file system call to explain its error. Errors of `chunks` aren't passed to `onDisk`.
+ * @param onDisk wraps the calls that open, write, and sync the file, for example to explain their errors. Errors of
+ * `chunks` aren't passed to `onDisk`.
  * @throws an error if the file exists; errors of the file system, `chunks`, or `onDisk`.
  */
 export async function createFile(
@@ -24,8 +25,8 @@ export async function createFile(
 export type OnDisk = <T>(call: Promise<T>) => Promise<T>
 
 /**
- * Replaces a file atomically. After a power failure, the file has either all of
- * the old content or all of the new content.
+ * Replaces a file atomically. After a power failure, the file has either all of the old content or all of
+ * the new content.
  * @param temporary path of the new file until it is complete; removed on failure.
  * @throws errors of the file system.
  */
@@ -63,7 +64,7 @@ export async function syncFolder(path: string): Promise<void> {
   try {
     await syncFile(path)
   } catch (error) {
-    // Some file systems don't support syncing a folder. They keep names durable without a sync.
+    // Some file systems don't support syncing a folder. On those, names are durable without a sync.
     if (!['EINVAL', 'ENOTSUP', 'EOPNOTSUPP', 'EISDIR', 'EPERM'].includes(codeOf(error))) throw error
   }
 }

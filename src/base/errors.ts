@@ -46,8 +46,8 @@ export class UsageError extends ProductError {
 }
 
 /**
- * The work was not done, because another run holds the lock or the service
- * requested too long a pause. The exit code is 4.
+ * The work was not done, because another run holds the lock or the service requested too long a pause. The exit
+ * code is 4.
  */
 export class BusyError extends ProductError {}
 
@@ -65,8 +65,8 @@ export function messageOf(error: unknown): string {
 }
 
 function textOf(error: unknown): string {
-  // If a connection fails at all addresses of a host, Node's AggregateError has
-  // no message, only an error for each address.
+  // If a connection fails at all addresses of a host, Node's AggregateError has no message, only an error
+  // for each address.
   if (error instanceof AggregateError && error.message === '') return [...new Set(error.errors.map(messageOf))].join('; ') || error.name
   if (error instanceof Error) return String(error.message || error.name)
   try {

@@ -32,8 +32,8 @@ setInterval(() => {
 }, 10)`
 
 /**
- * Settings of a Linux process. The first makes Linux kill this process first if memory runs out. The second turns off
- * core dumps, because they would contain personal data.
+ * Settings of a Linux process. With the first, Linux kills this process before others if memory runs out. The second
+ * turns off core dumps, because they would contain personal data.
  */
 const LINUX_SETTINGS = [
   ['/proc/self/oom_score_adj', '1000'],
@@ -53,7 +53,7 @@ export function guard(): void {
     try {
       writeFileSync(file, value)
     } catch {
-      // The file exists only on Linux.
+      // These files exist only on Linux.
     }
   }
 }

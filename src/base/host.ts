@@ -24,7 +24,8 @@ export interface Host {
   /** What a person types before the arguments to run this program, such as `npx node src/main.ts`. */
   readonly command: string
   /**
-   * Calls `reload` on each request to reload the settings. If a request arrived earlier, calls `reload` immediately.
+   * Calls `reload` on each request to reload the settings. If a request arrived before this call,
+   * calls `reload` immediately.
    */
   onReload(reload: () => void): void
   /** Calls `report` with an uncaught error before the process ends. */

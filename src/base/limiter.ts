@@ -7,11 +7,11 @@ export type Priority = 'live' | 'background'
 
 /** Lowest rate after throttling, in requests per second. */
 const FLOOR_RPS = 0.1
-/** Share of the full rate that the rate recovers per second without throttling. From 0 to 100% takes 200 s. */
+/** Share of the full rate that a lowered rate regains per second. Recovering from 0 to 100% takes 200 s. */
 const RECOVERY_PER_SECOND = 0.005
 /**
- * In a pause up to this long, callers wait. In a longer pause, callers get an error, so
- * that they don't hold a lease for that time.
+ * If at most this much of a pause is left, callers wait for its end. Otherwise they get an error, because they would
+ * hold a lease while waiting.
  */
 const PATIENCE_MS = 5_000
 /** Capacity of the token bucket: the number of requests in this many seconds at the current rate, but at least 1. */
@@ -20,8 +20,8 @@ const BURST_SECONDS = 0.1
 const BACKGROUND_TURN = 10
 
 /**
- * Rate limiter: a token bucket with a queue. When the other side throttles a
- * request, the rate halves, then recovers slowly.
+ * Rate limiter: a token bucket with a queue. When the other side throttles a request, the rate halves,
+ * then recovers slowly.
  * During a pause that the other side requested, no request passes (trap 49).
  */
 export class RateLimiter {
@@ -55,8 +55,8 @@ export class RateLimiter {
   }
 
   /**
-   * Milliseconds left of a pause in which callers get an error; 0 without a
-   * pause, or while callers can wait for its end.
+   * If more than 5 s of a pause are left, the milliseconds left. Callers then get an error. Otherwise 0,
+   * and callers wait.
    */
   get pausedMs(): number {
     const pauseMs = this.#pausedUntil - this.#clock.steady()
@@ -94,15 +94,15 @@ export class RateLimiter {
     }
   }
 
-  /** Returns permission for a request that wasn't sent. */
+  /** Gives back the permission for a request that wasn't sent. */
   release(): void {
     this.#tokens += 1
     this.#sleeping.abort()
   }
 
   /**
-   * Records that the other side throttled a request, and lowers the rate. Requests that were in
-   * flight together lower the rate only once.
+   * Records that the other side throttled a request, and lowers the rate. Requests that were in flight together lower
+   * the rate only once.
    * @param pauseMs the requested pause in milliseconds; 0 if no pause was requested.
    * @param sentAt when the request was sent, by the steady clock.
    */

@@ -22,7 +22,7 @@ export interface LogOptions {
 /** Keys whose values are masked at any depth. Keys are compared in lower case, without `_` and `-`. */
 const SECRET_KEYS = new Set(['authorization', 'clientsecret', 'accesstoken', 'refreshtoken', 'secret', 'secrets', 'password', 'token'])
 
-/** Quick test for a secret key, to avoid parsing every line. */
+/** Quick test for lines that may contain a key of `SECRET_KEYS`. Other lines needn't be parsed. */
 const MAYBE_SECRET = /(?:authorization|secret|token|password)[a-z_-]*":/i
 
 /** Limit in bytes of the lines that wait in memory while standard output can't be written. */
@@ -37,8 +37,8 @@ export function createLog(options: LogOptions): Log {
   const known = options.secrets instanceof KnownSecrets ? options.secrets : new KnownSecrets(options.secrets)
   const masked: DestinationStream = {
     write(line: string) {
-      // JSON escapes control characters only up to U+001F. `printable` escapes the
-      // remaining ones, and the line stays valid JSON.
+      // JSON escapes control characters only up to U+001F. `printable` escapes the remaining ones, and the line
+      // stays valid JSON.
       const safe = printable(known.mask(validJson(line)))
       destination.write(options.pretty ? shownAsText(safe) : safe)
     },
@@ -47,12 +47,12 @@ export function createLog(options: LogOptions): Log {
   return pino({ level: options.level, base: null, timestamp: isoTime, serializers: { err: shownError } }, masked)
 }
 
-/** Numbers that JSON doesn't allow. */
+/** Matches numbers that JSON doesn't allow, such as NaN. */
 const BARE_NUMBER = /(?<=[[:,])-?(?:Infinity|NaN)(?=[\]},])/g
 
 /**
- * @returns the line as valid JSON. After a bigint, pino writes NaN and Infinity in typed arrays without quotes.
- * This function replaces them with null.
+ * @returns the line as valid JSON. If an entry contains a bigint, pino writes NaN and Infinity in typed arrays as they
+ * are, which isn't valid JSON. This function replaces them with null.
  */
 function validJson(line: string): string {
   if (line.search(BARE_NUMBER) === -1) return line
@@ -65,8 +65,8 @@ function validJson(line: string): string {
 }
 
 /**
- * Removes what the log doesn't need from an error: the stack of a system or transient error, and
- * Postgres details, because they repeat row values.
+ * Removes what the log doesn't need from an error: the stack of a system or transient error, and Postgres details,
+ * because they repeat row values.
  */
 function shownError(error: unknown): unknown {
   if (!(error instanceof Error)) return error
@@ -82,8 +82,8 @@ function shownAsText(line: string): string {
 }
 
 /**
- * Standard output that survives write errors, such as a full disk. Lines that can't be written
- * are kept, up to a limit, and written later.
+ * Standard output that survives write errors, such as a full disk. Lines that can't be written are kept, up to a limit,
+ * and written later.
  */
 function standardOutput(): DestinationStream {
   const output = pino.destination({ dest: 1, sync: true, maxLength: KEPT_BYTES })
@@ -92,8 +92,8 @@ function standardOutput(): DestinationStream {
 }
 
 /**
- * Masks secrets and the values of tax-id keys. A secret that is removed from the settings
- * stays masked, because it may still be in use.
+ * Masks secrets and the values of tax-id keys. A secret that is removed from the settings stays masked, because it may
+ * still be in use.
  */
 export class KnownSecrets {
   #taxIdFields: readonly string[] = []
@@ -113,7 +113,7 @@ export class KnownSecrets {
     this.#inJson = this.#known.map((secret) => JSON.stringify(secret).slice(1, -1))
   }
 
-  /** @returns plain text with known secrets, even short secrets, and the secret parts of URLs masked. */
+  /** @returns plain text in which known secrets of any length, and the secret parts of URLs, are masked. */
   maskText(text: string): string {
     return withoutUrlSecrets(withoutSecrets(text, this.#known))
   }

@@ -29,8 +29,8 @@ export function nearest(word: string, known: readonly string[]): string {
 }
 
 /**
- * @returns the number of edits that turn `from` into `to`. An edit changes, adds, or
- * removes a letter, or swaps two neighbors.
+ * @returns the number of edits that turn `from` into `to`. An edit changes, adds, or removes a letter, or swaps
+ * two neighboring letters.
  */
 export function editDistance(from: string, to: string): number {
   let before: readonly number[] = []

@@ -1,12 +1,15 @@
 /**
- * Receives measurements from all stages. In /metrics, each name has the prefix
- * `submission_mirror_`. `ops/metrics` describes each metric.
+ * Receives measurements from all stages. In /metrics, each name has the prefix `submission_mirror_`. `ops/metrics`
+ * describes each metric.
  */
 export interface Observer {
   count(name: CounterName, labels?: Labels, by?: number): void
   time(name: TimerName, seconds: number, labels?: Labels): void
   set(name: GaugeName, value: number, labels?: Labels): void
-  /** Records a step of a delivery's trace. Undefined if tracing is off, so that callers don't look up trace data. */
+  /**
+   * Records a step of a delivery's trace. Undefined if tracing is off. Callers check this before they look
+   * up trace data.
+   */
   readonly trace?: (step: TracedStep) => void
 }
 
@@ -18,8 +21,8 @@ export interface DeliveryName {
 /** One traced step of processing a delivery. */
 export interface TracedStep {
   /**
-   * `delivery`: from arrival to answer. `apply`: write into the mirror. `push`:
-   * attempt to send a change to a destination.
+   * `delivery`: from arrival to answer. `apply`: write into the mirror. `push`: attempt to send a change
+   * to a destination.
    */
   readonly name: 'delivery' | 'apply' | 'push'
   readonly of: DeliveryName

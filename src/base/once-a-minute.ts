@@ -15,8 +15,8 @@ export class OnceAMinute {
   }
 
   /**
-   * Reports `text`, and how many calls were suppressed before it. Within a minute
-   * of the last report, only counts the call.
+   * Reports `text`, and the number of calls that weren't reported since the last report. If the last report is less
+   * than a minute old, only counts the call.
    */
   tell(text: string): void {
     const now = this.#clock.steady()

@@ -1,6 +1,5 @@
 /**
- * Matches scheme, login, hosts, path, query, and fragment. `new URL` can't parse the URL,
- * because it rejects several hosts with ports.
+ * Matches scheme, login, hosts, path, query, and fragment. `new URL` rejects a URL that lists several hosts with ports.
  */
 const PARTS = /^(postgres(?:ql)?:\/\/)(?:([^/?#]*)@)?([^/?#]*)([^?#]*)(?:\?([^#]*))?(#.*)?$/s
 
@@ -12,9 +11,9 @@ export interface ServerUrl {
 
 /**
  * Splits a libpq URL with several servers into one URL for each server, in order. Such a URL is
- * `postgres://u:p@h1:5432,h2:5433/db`, or has lists in its parameters `host` and `port`.
- * @returns null if a host is missing, or if hosts and ports differ in number. Any other text
- * counts as one server, and its URL is unchanged.
+ * `postgres://u:p@h1:5432,h2:5433/db`, or has lists in its parameters `host` and `port`. If `text` names only one
+ * server, its URL is unchanged.
+ * @returns null if a host is missing, or if there are several ports but not one for each host.
  */
 export function splitServers(text: string): readonly ServerUrl[] | null {
   const [, scheme = '', user, authority = '', path = '', query, fragment = ''] = PARTS.exec(text) ?? []

@@ -1,6 +1,6 @@
 /*
  * Encrypted values have the form `enc:<key id>:<base64>`. The base64 text starts with a keyed hash of the value, its
- * row, and its column. A random nonce follows.
+ * row, and its column. A random nonce, an authentication tag, and the encrypted text follow.
  * Equal values of the same row and column have equal hashes. `isSameText` compares the hashes and needs no key.
  */
 
@@ -23,7 +23,10 @@ export function isSameText(a: string, b: string): boolean {
   return a === b || (a.startsWith('enc:') && b.startsWith('enc:') && comparableText(a) === comparableText(b))
 }
 
-/** @returns the text with each encrypted value cut to its key id and hash. Texts with equal values are then equal. */
+/**
+ * @returns the text with each encrypted value cut to its key id and hash. If the same key encrypts the same value of a
+ * row and column twice, the cut values are equal.
+ */
 export function comparableText(text: string): string {
   return text.includes('enc:') ? text.replace(SEALED_WITHIN, '$1') : text
 }

@@ -31,8 +31,8 @@ export class Secret {
 
 /** @returns the text with each secret replaced by `mask`. @param secrets in any order; empty secrets are ignored. */
 export function withoutSecrets(text: string, secrets: readonly string[], mask = REDACTED): string {
-  // Longest first. If a short secret is the beginning of a long secret, replacing the short one first would
-  // leave the rest of the long secret in the text.
+  // Longest first. If a short secret is the beginning of a long secret, replacing the short one first would leave the
+  // rest of the long secret in the text.
   const found = secrets.filter((secret) => secret !== '' && text.includes(secret)).sort((a, b) => b.length - a.length)
   if (found.length === 0) return text
   // In one pass, because the inserted mask may contain a short secret.
@@ -44,17 +44,17 @@ export type SecretText = Pick<Secret, 'reveal'>
 
 /** Matches scheme, user, and password of a URL. */
 const USER_INFO = /^["'\s]*([a-z][a-z0-9+.-]*):\/\/(?:([^/?#:]*):)?([^/?#]*)@/i
-/** Matches a Zapier or Make webhook URL. Its path is the only credential. */
+/** Matches a Zapier or Make webhook URL. The path of such a URL is its only credential. */
 const HOOK_PATH = /^["'\s]*https:\/\/(?:hooks\.zapier\.com\/hooks\/[a-z]+|hook\.[a-z0-9.-]+\.make\.com)\/([^\s"'?#]+?)\/?(?=["'\s?#]|$)/i
 /**
- * Matches query parameters with secret values. Excludes `sslkey` and similar
- * parameters, because their values are file names.
+ * Matches query parameters with secret values. Excludes `sslkey` and similar parameters, because their values
+ * are file names.
  */
 const SECRET_PARAMETER =
   /[?&](?!ssl)[\w.%-]*(?:sig|signature|key|code|token|secret|passw(?:or)?d|pwd|auth|authorization|credentials?)=([^&#\s"']+)/gi
 
 /**
- * Finds the secret parts of a URL, as written:
+ * Finds the secret parts of a URL, without decoding them:
  * - the password
  * - for http and https, a user without a password, which is a token
  * - the values of secret query parameters, such as `sig`, `code`, or `api_key`
@@ -89,7 +89,7 @@ export function secretsOfUrl(text: string): string[] {
 
 /**
  * @param secret a word, a key of several lines, or a URL.
- * @param users names that may be sent with the secret.
+ * @param users user names that may be sent with the secret.
  * @returns each form in which the secret could appear: as is, URL-encoded, form-encoded, base64, and as a login.
  */
 export function secretForms(secret: string, users: readonly string[]): string[] {
@@ -125,8 +125,8 @@ export function secretsOfQuery(text: string): string[] {
 }
 
 /**
- * Matches user and password of a URL inside a text. For http and https, also
- * matches a user alone, which may be a token.
+ * Matches user and password of a URL inside a text. For http and https, also matches a user alone, which may
+ * be a token.
  */
 const PASSWORD = /\b([a-z][a-z0-9+.-]{0,20}:\/\/[^\s"'<>/?#:@]*:|https?:\/\/)[^\s"'<>/?#]+(?=@)/gi
 

@@ -1,18 +1,18 @@
 /*
- * HTTP rules that the mirror's client and the published client share. The functions
- * are pure, so they run wherever `fetch` runs.
+ * HTTP rules that the mirror's client and the published client share. The functions are pure, so they run
+ * wherever `fetch` runs.
  */
 
 /** Longest time in seconds that a token is used, even if the answer states a longer lifetime (trap 38). */
 const LONGEST_TOKEN_LIFE_S = 3_600
 
 /**
- * Joins a path to the base URL. Keeps the path of the base URL, which `new URL('/x', base)` would drop (trap 76).
- * Adds nothing except the query (traps 42, 82).
+ * Joins a path to the base URL. Keeps the path of the base URL, which `new URL('/x', base)` would drop (trap 76). Adds
+ * only `path` and `query` to the base URL (traps 42, 82).
  * @param base an http or https URL; its query, fragment, and user part are ignored.
  * @param path relative to the base URL, with or without a leading slash.
  * @param query parameters; names may repeat. Values are percent-encoded, so that a cursor arrives unchanged (trap 5).
- * @returns null if the URL is outside the base URL. The token must not be sent there (traps 45, 76).
+ * @returns null if the result would be outside the base URL, where the token must not be sent (traps 45, 76).
  */
 export function urlUnder(base: string, path: string, query: Iterable<readonly [name: string, value: string]> = []): URL | null {
   const root = new URL(base)
@@ -29,13 +29,13 @@ export function urlUnder(base: string, path: string, query: Iterable<readonly [n
 }
 
 /**
- * True for paths that exchange secrets or count against a daily limit (traps 44, 55).
+ * True for paths that exchange secrets (`oauth/…`) or count against a daily limit (`broker/appetite…`; traps 44, 55).
  * @param path a path below the base URL, from the settings or an answer, with or without a query.
  */
 export function isReservedPath(path: string): boolean {
   const [plain = ''] = path.split(/[?#;]/, 1)
   const segments = plain.split('/').flatMap((segment) => (segment === '' ? [] : decoded(segment).toLowerCase()))
-  // OAuth metadata contains no secrets.
+  // OAuth metadata (`oauth/.well-known/…`) contains no secrets.
   if (segments[0] === 'oauth' && segments[1] === '.well-known') return false
   return segments[0] === 'oauth' || (segments[0] === 'broker' && segments[1] === 'appetite')
 }
@@ -55,7 +55,7 @@ function isDotSegment(segment: string): boolean {
 /**
  * Reads `Retry-After`: a number of seconds, or an HTTP date. A date is compared with the answer's `Date` header,
  * because the server's clock and ours can differ (trap 49).
- * @param nowMs our time, used if the answer has no `Date`.
+ * @param nowMs our time in milliseconds since the epoch, used if the answer has no valid `Date`.
  * @returns the time to wait in milliseconds, at least 0; null if the header is missing or unreadable.
  */
 export function retryAfterMs(header: string | null | undefined, date: string | null | undefined, nowMs: number): number | null {

@@ -9,7 +9,7 @@ import { hasFormOfTaxId, isNameListKey, isOptionsKey, isOwnSubjectKey, isSubject
 interface Span {
   readonly start: number
   readonly end: number
-  /** The new text; null: `Rewriting.replace` returns it. */
+  /** The replacement; null if `Rewriting.replace` makes the replacement. */
   readonly text: string | null
   readonly isListed?: boolean
 }
@@ -40,7 +40,7 @@ export function rewriteJsonText(text: string, rewriting: Rewriting, around: Arou
   return at === 0 ? text : written + text.slice(at)
 }
 
-/** Like `rewriteJsonText`, for text that may contain JSON, also with escaped quotes. */
+/** Like `rewriteJsonText`, but the JSON may begin anywhere in the text, and its quotes may be escaped. */
 export function rewriteWords(words: string, rewriting: Rewriting, around: Around = {}): string {
   const bracket = words.search(/[[{]/)
   if (bracket === -1) return words
@@ -57,8 +57,8 @@ export function rewriteWords(words: string, rewriting: Rewriting, around: Around
 const ESCAPED = /[[{\s]+\\+"/y
 
 /**
- * True if a value reveals no tax id. Such a value is null, a boolean, empty, or only names
- * of tax ids, for example `["ssn","fein"]`.
+ * True if a value reveals no tax id. Such a value is null, a boolean, empty, or only names of tax ids,
+ * for example `["ssn","fein"]`.
  * @param value JSON text.
  */
 export function isHarmless(value: string, keys: Pick<TaxIdKeys, 'isName'>): boolean {
@@ -94,11 +94,11 @@ interface Container {
   /** True if a value in this container names a tax id. */
   isOfTaxId: boolean
   /**
-   * True if the object names its own subject. The values in this object then don't
+   * True if the object names its own subject, for example by `question_key`. The values in this object then don't
    * belong to the subject of the outer object.
    */
   hasSubject: boolean
-  /** True if a list in this object names a tax id as a column. */
+  /** True if a list of column names in this object, such as `"columns": ["fein"]`, names a tax id. */
   hasColumn: boolean
   values: Span[]
 }
@@ -217,8 +217,8 @@ class Search {
   }
 
   /**
-   * Replaces tax ids in JSON text inside a string. The string may contain strings with JSON text too. Each nested
-   * string has at most half the length of the string around it, because its quotes are escaped again.
+   * Replaces tax ids in JSON text inside a string. That JSON text may itself contain such strings. The recursion ends,
+   * because each nested string is shorter than the string around it.
    */
   #jsonIn(content: string, span: Span, key: string): void {
     const written = rewriteWords(content, this.#rewriting, { key })
@@ -227,8 +227,8 @@ class Search {
 }
 
 /**
- * Adds the shorter list to the longer list. Otherwise the values of deeply
- * nested objects would be copied at every level.
+ * Adds the shorter list to the longer list. Otherwise the values of deeply nested objects would be copied
+ * at every level.
  */
 function join(to: Container, values: Span[]): void {
   const [fewer, more] = values.length < to.values.length ? [values, to.values] : [to.values, values]

@@ -8,7 +8,7 @@ import { sealedParts } from './sealed.ts'
 /** Matches a short name that is joined to another word: `companyein`. */
 const JOINED = '(?:company|business|employer|insured|applicant|owner|entity)(?:ein|tin)'
 
-/** Patterns of names that count anywhere in a key. */
+/** Patterns of tax-id names that are recognized anywhere in a key. */
 const NAMES = [
   // Excludes `assn`, which means association.
   String.raw`\w*(?:fein|(?<!a)ssn|taxid)`,
@@ -30,7 +30,7 @@ const NAMES = [
 ]
 const NAMED = new RegExp(String.raw`\b(?:${NAMES.join('|')})(?:s|number|num|no|nbr|id|last)?\b`, 'g')
 
-/** Names that count only at the end of a key. Elsewhere they have other meanings, as in `tin_roof`. */
+/** Tax-id names that are recognized only at the end of a key. Elsewhere they have other meanings, as in `tin_roof`. */
 const AT_END = ['tin', 'tins', 'tinnumber', 'tinno']
 
 /** Words that may follow a tax-id name: `tin_number`, `tin_last4`. */
@@ -42,8 +42,8 @@ const QUALIFIERS = new Set(
 )
 
 /**
- * A key that ends with one of these words describes a tax id but doesn't contain a
- * tax id: `tax_id_type`, `ssn_document_id`.
+ * A key that ends with one of these words describes a tax id but doesn't contain a tax
+ * id: `tax_id_type`, `ssn_document_id`.
  */
 const ABOUT = new Set(
   (
@@ -56,8 +56,8 @@ const ABOUT = new Set(
 const GAP = String.raw`(?:\\u[0-9a-f]{4}|\\.|[^a-z"\\])*`
 
 /**
- * Quick test of JSON text. Matches every key that `NAMED` matches, and more. Escapes of letters also match,
- * because an escape may hide a letter of a key.
+ * Quick test of JSON text. Matches every key that `NAMED` matches, and more. Escapes of letters also match, because an
+ * escape may hide a letter of a key.
  */
 const MAYBE_NAMED = new RegExp(
   [
@@ -77,8 +77,8 @@ const MAYBE_NAMED = new RegExp(
   'i',
 )
 /**
- * Quick test for the short names `ein`, `tin`, and `itin`. Needs word boundaries,
- * because other words contain these letters.
+ * Quick test for the short names `ein`, `tin`, and `itin`. Needs word boundaries, because other words
+ * contain these letters.
  */
 const MAYBE_SHORT =
   /(?:(?<![A-Za-z])|(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z]))(?:[Ee][Ii][Nn]|[Ii]?[Tt][Ii][Nn])(?:[Ss]|[Nn][Uu][Mm]|[Nn][Oo]|[Nn][Bb][Rr]|[Ii][Dd]|[Ll]|(?![a-z]))/
@@ -120,8 +120,8 @@ export interface TaxIdKeys {
   /** True if a key contains a tax id, in any spelling: `owner_ssn`, `applicant.fein`, `TaxIdentifier_A`. */
   has(key: string): boolean
   /**
-   * True if a text names a tax id but doesn't contain a tax id. Such a text is the key, label,
-   * or type of a fact, an answer, or an option.
+   * True if a text names a tax id but doesn't contain a tax id. Such a text is the key, label, or type of a fact, an
+   * answer, or an option.
    */
   isName(text: string): boolean
   /** False if JSON text certainly contains no tax-id key. */
@@ -132,8 +132,8 @@ export interface TaxIdKeys {
 
 /**
  * Recognizes the built-in tax-id keys and the keys in `further`.
- * @param further keys from the settings. Only letters a-z are compared. A longer
- * key that ends with one of them also matches.
+ * @param further keys from the settings. A key also matches if it ends with a key from this list. Only the letters
+ * a-z are compared.
  */
 export function taxIdKeys(further: readonly string[] = []): TaxIdKeys {
   const own = further.map((key) => wordsOf(key).join('')).filter((word) => word !== '')
@@ -155,7 +155,10 @@ export function taxIdKeys(further: readonly string[] = []): TaxIdKeys {
   }
 }
 
-/** @param isSentence true if `words` come from a label or question. Such a text can end with any word. */
+/**
+ * @param isSentence true if `words` come from a label or question. Such a text may name a tax id even if it ends with a
+ * word of `ABOUT`.
+ */
 function holdsNamed(words: readonly string[], isSentence: boolean): boolean {
   const text = words.join(' ')
   return text.matchAll(NAMED).some(({ 0: name, index }) => {
@@ -202,7 +205,7 @@ export const isValueKey = remembering((key) => {
 
 /**
  * True if a value looks like a tax id or is encrypted. If an object names a tax id, such values in it are protected.
- * Values under `isAboutKey` keys are exempt.
+ * Always false for keys that only describe a tax id (`isAboutKey`).
  */
 export function hasFormOfTaxId(key: string, value: string): boolean {
   return !isAboutKey(key) && (FORM.test(value) || sealedParts(value) !== null)

@@ -7,8 +7,8 @@ export interface TimeLimit {
 }
 
 /**
- * @returns a limit that ends `ms` milliseconds from now, by the wall clock or the steady clock, whichever comes first.
- * Neither clock is enough: the wall clock may be set back, and the steady clock may stop while the machine sleeps.
+ * @returns a limit that ends when `ms` milliseconds have passed on the wall clock or on the steady clock. One clock
+ * isn't enough: the wall clock may be set back, and the steady clock may stop while the machine sleeps.
  */
 export function timeLimit(clock: Pick<Clock, 'now'> & Partial<Pick<Clock, 'steady'>>, ms: number): TimeLimit {
   const steady = () => clock.steady?.() ?? clock.now()

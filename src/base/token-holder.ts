@@ -8,7 +8,8 @@ export interface FetchedToken {
 }
 
 /**
- * Reads the answer of a token endpoint. Its `expires_in` may be a number, a text, or missing (then null).
+ * Reads the answer of a token endpoint. Its `expires_in` may be a number or a text. If `expires_in` is missing or
+ * invalid, `expiresInSeconds` is null.
  * @returns null if the token is missing or contains characters that a header doesn't allow.
  */
 export function readTokenAnswer(answer: unknown): FetchedToken | null {
@@ -24,8 +25,8 @@ export interface TokenContext {
 }
 
 /**
- * Each renewal comes earlier by a random share of the lifetime, at most this share. Otherwise
- * all processes would renew at the same time.
+ * Each renewal comes earlier by a random share of the lifetime, at most this share. Otherwise all processes would renew
+ * at the same time.
  */
 const RENEW_JITTER = 0.1
 
@@ -49,12 +50,12 @@ export class TokenHolder<T extends FetchedToken, C extends TokenContext> {
     this.#renewAfter = renewAfter
   }
 
-  /** The last token, even if it needs renewal; null if there is none or the last token was rejected. */
+  /** The last token, even if it needs renewal; null before the first fetch, and after the last token was rejected. */
   get held(): T | null {
     return this.#held
   }
 
-  /** The held token, if it needs no renewal. `get` then returns this token without a fetch. */
+  /** The held token; null if it needs renewal or no token is held. `get` returns a usable token without a fetch. */
   get usable(): T | null {
     return this.#renew === null || this.#renew.leftMs() > 0 ? this.#held : null
   }

@@ -1,8 +1,8 @@
 import type { Clock } from './clock.ts'
 
 /**
- * Wakes code that waits in `wait`. If no code is waiting, one wake-up is stored for the next `wait`. This way, a
- * wake-up between the caller's check and `wait` isn't missed.
+ * Wakes code that waits in `wait`. If no code is waiting, stores one wake-up for the next `wait`. Otherwise a caller
+ * that checks for work and then calls `wait` could miss a wake-up in between.
  */
 export class WakeUp {
   readonly #clock: Clock
@@ -27,8 +27,8 @@ export class WakeUp {
     }
     const woken = new AbortController()
     const wake = () => {
-      // Removed here and not only after the sleep. A wake-up before the sleeper
-      // resumes must be stored for its next `wait`.
+      // Remove the waiter here, not only after the sleep. If `notify` is called again before the sleeper resumes, the
+      // wake-up is then stored for the next `wait`.
       this.#waiters.delete(wake)
       woken.abort('woken')
     }

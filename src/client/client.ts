@@ -29,7 +29,7 @@ export interface ClientOptions {
   /** Base URL with its version segment, such as `https://api.example/api/v1`. */
   readonly baseUrl: string
   readonly auth: Auth
-  /** Portal user to whom writes are attributed by default. Required for a machine credential. */
+  /** E-mail address of the portal user to whom writes are attributed by default. Required for a machine credential. */
   readonly producerEmail?: string
   readonly fetch?: Fetch
   readonly clock?: ClientClock
@@ -42,7 +42,7 @@ type Unshown = Record<string, unknown>
 
 /**
  * Calls throw ServiceError, Unreachable, UnexpectedAnswer, or LoginNeeded. They throw RangeError for an id that isn't a
- * uuid.
+ * uuid and for a body that the specification doesn't allow.
  */
 export interface Client {
   me(): Promise<Identity>
@@ -58,7 +58,8 @@ export interface Client {
   /** Searches forms. The service returns at most 50 (trap 56). */
   forms(q?: string): Promise<Form[]>
   /**
-   * Both calls count against a daily limit (trap 55). They are retried only if the service surely didn't process them.
+   * Both calls count against one daily limit (trap 55). They are retried only if the service
+   * surely didn't process them.
    */
   readonly appetite: {
     read(query: { readonly q: string; readonly state?: string; readonly lob?: string }): Promise<Appetite>
@@ -69,8 +70,9 @@ export interface Client {
   readonly policies: { get(id: string): Promise<Unshown> }
   readonly insureds: { get(id: string): Promise<Unshown> }
   /**
-   * Calls an operation that the specification names but doesn't describe. Only GET is retried. Bodies of POST, PUT, and
-   * PATCH get the client's `producer_email`.
+   * Calls an operation that the specification names but doesn't describe. A GET is retried after temporary failures.
+   * Other methods are retried only if the service surely didn't process the request. If a POST, PUT, or PATCH body has
+   * no `producer_email`, the client's value is added.
    */
   request(
     method: string,

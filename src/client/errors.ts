@@ -6,7 +6,7 @@ export interface ErrorAnswer {
   readonly status: number
   /**
    * Error code from `code` or `error`, in the body or in `detail`. If `detail` is only a code, `detail` itself. Null if
-   * there is none.
+   * the answer has no code.
    */
   readonly code: string | null
   /** Field `detail` of the body: a text, a list, an object, or undefined. */
@@ -93,7 +93,7 @@ export class StaleApplication extends ServiceError {
   }
 }
 
-/** The application is being saved. Repeat the operation after `retryAfterS` seconds. */
+/** The application is being saved. Repeat the operation after `retryAfterS` seconds, if set. */
 export class Busy extends ServiceError {}
 
 /** 409: the quote is superseded, or its lane is already being bound. */
@@ -104,7 +104,7 @@ export class UnexpectedAnswer extends Error {
   override readonly name = 'UnexpectedAnswer'
 }
 
-/** No answer arrived. If `sent` is `no`, the request didn't reach the service and can be repeated. */
+/** No complete answer arrived. If `sent` is `no`, the request didn't reach the service and can be repeated. */
 export class Unreachable extends Error {
   override readonly name = 'Unreachable'
   readonly sent: 'no' | 'maybe'
@@ -123,8 +123,8 @@ export class LoginNeeded extends Error {
 type ErrorClass = new (what: string, answer: ErrorAnswer) => ServiceError
 
 /**
- * Error classes by code. The status isn't enough: 409 has several meanings, and the status for a busy application isn't
- * specified.
+ * Error classes by code. The status doesn't identify the error: 409 has several meanings, and the status for a
+ * busy application isn't specified.
  */
 const byCode: Readonly<Record<string, ErrorClass>> = {
   service_file_exists: FileExists,

@@ -6,12 +6,12 @@ interface Page<T> {
 }
 
 export interface Feed<T> extends AsyncIterable<T> {
-  /** Last cursor that was not null. To continue later, pass it as `since`. */
+  /** Last cursor that was not null; `since` before the first page. To continue later, pass this cursor as `since`. */
   readonly cursor: string | null
 }
 
 /**
- * Reads a feed until a null cursor. Earlier pages may be short or empty.
+ * Reads a feed until its cursor is null. Earlier pages may be short or empty. Skips repeated items.
  * @throws UnexpectedAnswer if a cursor repeats.
  */
 export function readFeed<T extends { readonly id: string }>(

@@ -14,8 +14,8 @@ import { mergeReadings } from './sources/merge.ts'
 import { type Environment, misspelled, settings } from './sources/names.ts'
 
 /**
- * All settings, checked and deeply frozen. The result of `settingsSchema` in the form of `ConfigOf`. Defaults
- * that depend on other settings are filled in.
+ * All settings, checked and deeply frozen: the result of `settingsSchema` in the form of `ConfigOf`. Defaults that
+ * depend on other settings are filled in.
  * Durations are in milliseconds, sizes in bytes.
  */
 export type Config = Readonly<ReturnType<typeof filledIn>> & {
@@ -23,10 +23,10 @@ export type Config = Readonly<ReturnType<typeof filledIn>> & {
   readonly warnings: readonly string[]
   /** Sentences about values in the settings file that an environment variable overrides. */
   readonly overridden: readonly string[]
-  /** Environment variables that set values. A reload doesn't see changes to them. */
+  /** Environment variables that set values. A reload doesn't see changes to these variables. */
   readonly fromEnvironment: readonly string[]
 }
-/** Credentials of one brokerage in one environment of the service. */
+/** Settings of one account, such as its base URL and credentials. */
 export type AccountConfig = Config['accounts'][number]
 export type BucketConfig = NonNullable<Config['documents']['s3']>
 export type OidcConfig = NonNullable<Config['ops']['oidc']>
@@ -46,8 +46,8 @@ export type RequestTemplate = HttpDestination['request']
 
 /**
  * Reads the settings. The environment overrides the file named by `CONFIG_FILE`. The file overrides the defaults.
- * @param needs `accounts`: at least one account is required. `database`: no account is required. In both cases,
- * all settings that are present are checked.
+ * @param needs `accounts`: at least one account is required. `database`: no account is required. In both cases, all
+ * settings that are present are checked.
  * @throws UsageError with one line for each problem: the setting and what to do, without its value.
  */
 export function loadConfig(env: Environment, needs: 'accounts' | 'database' = 'accounts'): Config {
@@ -149,8 +149,8 @@ function deepFreeze<T>(value: T): T {
 }
 
 /**
- * Finds secrets in plain text in the settings file. The file is copied, mailed, and
- * versioned, so secrets must be references.
+ * Finds secrets in plain text in the settings file. The file is copied, mailed, and versioned, so secrets
+ * must be references.
  * @param written the file, with each reference replaced by `REFERENCE`.
  * @returns one problem for each setting with a secret.
  */
@@ -189,8 +189,8 @@ function versionWarnings(accounts: readonly { readonly name: string; readonly ba
 }
 
 /**
- * @returns a warning if the file in NODE_EXTRA_CA_CERTS has no readable certificates. Node reads this file only at
- * its start and doesn't report the problem.
+ * @returns a warning if the file in NODE_EXTRA_CA_CERTS has no readable certificates. Node reads this file only at its
+ * start and doesn't report the problem.
  */
 function extraCaWarnings(env: Environment): string[] {
   if ((env['NODE_EXTRA_CA_CERTS'] ?? '').trim() === '' || getCACertificates('extra').length > 0) return []

@@ -28,9 +28,10 @@ const client = new QueryClient({
   defaultOptions: {
     queries: {
       staleTime: 2_000,
-      // Repeat requests that got no answer or a server error, but not rejected requests.
+      // Repeat a request that got no answer or a server error (5xx). Don't repeat a rejected request (4xx).
       retry: (count, error) => count < MAX_RETRIES && !(error instanceof ApiError && error.status !== null && error.status < 500),
-      // Send requests even if the browser reports no internet access. This host may still be reachable.
+      // Send requests even if the browser says that it is offline. The program may still be reachable in
+      // the local network.
       networkMode: 'always',
     },
     mutations: { networkMode: 'always' },

@@ -10,7 +10,7 @@ import { SignIn } from './session/sign-in.tsx'
 const toListSearch = (search: Record<string, unknown>): ListSearch =>
   Object.fromEntries(Object.entries(search).flatMap(([key, value]) => (typeof value === 'string' && value !== '' ? [[key, value]] : [])))
 
-/** Keeps the account filter when the user opens another page. A link that names an account overrides it. */
+/** Keeps the account filter when the user opens another page. If a link names an account, that account replaces it. */
 const keepAccount: SearchMiddleware<ListSearch> = ({ search, next }) => {
   const result = next(search)
   const { account } = search
@@ -84,7 +84,7 @@ export function createConsoleRouter(context: { readonly token: string | null }) 
     context,
     defaultPreload: 'intent',
     scrollRestoration: true,
-    // Use plain query strings. By default, the router would write values as JSON.
+    // Write plain query strings. By default, the router would write values as JSON.
     parseSearch: (text) => Object.fromEntries(new URLSearchParams(text)),
     stringifySearch: (search) => {
       const text = new URLSearchParams(

@@ -12,16 +12,16 @@ export default defineConfig({
     outDir: '../../dist/console',
     emptyOutDir: true,
     target: 'es2023',
-    // Never inline files, because the content security policy forbids inline scripts and data: addresses.
+    // Never inline files. The content security policy forbids inline scripts and `data:` addresses.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     reportCompressedSize: false,
   },
-  // With `npx vite src/console`, a running `serve` answers the API calls.
+  // During development with `npx vite src/console`, pass API calls to a running `serve`.
   server: { proxy: { '/api': { target: process.env['CONSOLE_API'] ?? 'http://127.0.0.1:8081' } } },
 })
 
-/** Writes the licenses of the bundled packages into one file. */
+/** Writes the licenses of all bundled packages into one file. */
 function licences(): Plugin {
   return {
     name: 'licences',
@@ -46,7 +46,7 @@ function licenceOf(folder: string): string {
   return `${name} ${version} (${license})\n\n${text}\n`
 }
 
-/** Writes compressed copies of each file, so that `serve` doesn't need to compress them. */
+/** Writes compressed copies of the files, so that `serve` needn't compress them. */
 function compressed(): Plugin {
   return {
     name: 'compressed',

@@ -5,17 +5,17 @@ interface Logged {
   readonly submissionId: string | null
 }
 
-/** Result of comparing the requests to the AMS with the change log. Each value is a count. */
+/** Result of comparing the requests that the AMS got with the change log. Each value is a count. */
 export interface AmsVerdict {
   readonly logged: number
   readonly arrived: number
-  /** Changes that were never accepted. */
+  /** Changes in the log that the AMS never accepted. */
   readonly missing: number
-  /** Changes that first arrived after a later change of the same submission. */
+  /** Changes that the AMS first accepted after a later change of the same submission. */
   readonly disordered: number
-  /** Changes that arrived with several ids, plus ids that arrived with several changes. */
+  /** Number of changes that arrived with several ids, plus number of ids that arrived with several changes. */
   readonly otherIds: number
-  /** Accepted requests for changes that were accepted before. */
+  /** Accepted requests for a change that was already accepted before. */
   readonly repeated: number
   readonly refused: number
 }
@@ -45,7 +45,7 @@ export function checkAms(logged: readonly Logged[], arrivals: readonly Arrival[]
   }
 }
 
-/** Whether every change arrived, in order, and under one id. */
+/** @returns whether every change arrived, in order, and with the same id each time. */
 export function isWhole({ missing, disordered, otherIds }: AmsVerdict): boolean {
   return missing === 0 && disordered === 0 && otherIds === 0
 }

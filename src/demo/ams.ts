@@ -6,18 +6,19 @@ import { pluralize } from '../ops/output/text.ts'
 import { LoopbackServer } from './loopback.ts'
 import type { Screen } from './screen.ts'
 
-/** A request to the AMS with a good signature. */
+/** A request to the AMS whose signature is valid. */
 export interface Arrival {
   /** Value of the header `webhook-id`. */
   readonly id: string
   readonly seq: number
   readonly submissionId: string | null
-  /** Whether the AMS accepted the change. If not, the sender must retry. */
+  /** Whether the AMS accepted the change. If not, the sender must retry the change. */
   readonly isAccepted: boolean
 }
 
 /**
- * To show retries, the AMS refuses every 9th new request. For every 14th, it closes the connection without an answer.
+ * The demo shows retries. For every 9th new id, the AMS answers 503. For every 14th new id, it accepts the change, but
+ * closes the connection without an answer.
  */
 const REFUSE_EVERY = 9
 const HANG_UP_EVERY = 14
@@ -33,7 +34,7 @@ const change = z.object({
   brokerage: z.object({ echo: z.boolean() }).optional(),
 })
 
-/** A minimal AMS on loopback. Receives Standard Webhooks, checks their signatures, and logs them. */
+/** A minimal AMS on loopback. Receives changes as Standard Webhooks, checks their signatures, and logs each request. */
 export class Ams {
   readonly secret = `whsec_${randomBytes(32).toString('base64')}`
   readonly arrivals: Arrival[] = []
@@ -47,7 +48,7 @@ export class Ams {
   #reportAt = 0
 
   /**
-   * @param logFile gets a line for each request.
+   * @param logFile file to which each request is written as a line.
    * @param now returns the time in ms since the epoch.
    */
   constructor(logFile: string, now: () => number) {
@@ -56,12 +57,14 @@ export class Ams {
     this.#server = new LoopbackServer((request, response) => void this.#receive(request, response))
   }
 
-  /** @returns the URL to configure in the destination. */
+  /** @returns the URL for the settings of the destination. */
   async listen(): Promise<string> {
     return `${await this.#server.listen()}/changes`
   }
 
-  /** Prints how many changes arrived since the last report. Prints at most once a second, unless `isLast` is true. */
+  /**
+   * Prints how many changes were accepted since the last report. Prints at most once a second, unless `isLast` is true.
+   */
   report(screen: Screen, isLast = false): void {
     const now = this.#now()
     const accepted = this.#accepted.size
@@ -85,7 +88,7 @@ export class Ams {
         return this.#answer(response, 401, 'bad signature')
       }
       const message: unknown = JSON.parse(body)
-      // Other messages, such as a connection test, are accepted and not counted.
+      // Other messages, such as a connection test, are accepted but not counted.
       const { type: given } = anyMessage.parse(message)
       if (!CHANGE_TYPE.test(given)) return this.#answer(response, 200, `${given}, not a change`)
       const { type, data, brokerage } = change.parse(message)
@@ -106,8 +109,8 @@ export class Ams {
   }
 
   /**
-   * Checks a signature by the Standard Webhooks specification. Shares no code with the sender, so both can't have the
-   * same error.
+   * Checks a signature as the Standard Webhooks specification says. Shares no code with the sender, because both could
+   * then have the same error.
    */
   #isSigned(request: IncomingMessage, id: string, body: string): boolean {
     const timestamp = String(request.headers['webhook-timestamp'])

@@ -13,7 +13,7 @@ const lostLine = z.object({ msg: z.literal('delivery lost'), submission: z.strin
 export interface Tally {
   webhook: number
   poll: number
-  /** Found by polling after their webhook was lost. */
+  /** Number found by polling after their webhook was lost. */
   found: number
   history: number
 }
@@ -38,7 +38,7 @@ export class Arrivals {
     this.#names.set(submissionId, insuredName)
   }
 
-  /** Reads one line of the sandbox's log. Records and prints a lost delivery. */
+  /** Reads one line of the sandbox's log. If the line says that a delivery was lost, stores and prints this. */
   readSandboxLine(line: string): void {
     const lost = lostLine.safeParse(jsonIn(line)).data
     if (!lost) return
@@ -47,7 +47,7 @@ export class Arrivals {
     this.#screen.event('lost', this.#nameOf(lost.submission), `lost the delivery of ${what}`)
   }
 
-  /** Reads and shows the changes since the last call. */
+  /** Reads the changes since the last call, and prints them. */
   async follow(): Promise<void> {
     const history = new Map<string, number>()
     for (let more = true; more; ) {
@@ -88,7 +88,7 @@ function eventText(row: Row): string {
   return [row['type'], row['market_name'], row['status_label']].filter((part) => typeof part === 'string').join(' · ')
 }
 
-/** Removes the insured's name from the subject, because the line already shows the name. */
+/** Removes the insured's name from the message's subject, because the printed line already begins with the name. */
 function messageText(row: Row, insuredName: string): string {
   return `message · ${String(row['subject'] ?? row['kind']).replace(`${insuredName}: `, '')}`
 }

@@ -4,10 +4,13 @@ import { LoopbackServer } from './loopback.ts'
 
 const CLOSED = { detail: 'the month was closed for a minute; it is open again, so send this again' }
 
-/** With `schedule: [300ms]`, a change is dead-lettered after this many failed attempts. */
+/** Number of attempts to reject. With `schedule: [300ms]`, the change is then dead-lettered. */
 const REFUSALS = 2
 
-/** An accounting system. Rejects the first policy until the change is dead-lettered, then accepts its retry. */
+/**
+ * An accounting system. Rejects the first change until it is dead-lettered. After that, accepts a retry of this change
+ * and all other changes.
+ */
 export class Books {
   #first: string | undefined
   #refused = 0

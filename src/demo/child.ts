@@ -5,14 +5,15 @@ import type { Host } from '../base/host.ts'
 
 /** A child process that runs this program. */
 export interface Child {
-  /** Calls `onLine` with every further line of stdout and stderr. */
+  /** Calls `onLine` with each line of stdout and stderr from now on. */
   onLine(onLine: (line: string) => void): void
   /**
-   * @returns the first result of `read` that isn't undefined. `read` is called with each line of output.
-   * @throws Error if the child ends first.
+   * Calls `read` with each line of output.
+   * @returns the first result of `read` that isn't undefined.
+   * @throws Error if the child exits before that.
    */
   first<T>(read: (line: string) => T | undefined): Promise<T>
-  /** Rejects if the child ends before `stop` or `finish` is called. */
+  /** Rejects if the child exits before `stop` or `finish` is called. */
   readonly died: Promise<never>
   /**
    * Sends SIGTERM and waits for the child to exit.
@@ -26,14 +27,14 @@ export interface Child {
   finish(): Promise<number | null>
 }
 
-/** Environment variables that a child inherits. Settings of the program are not inherited. */
+/** Environment variables that a child inherits. The program's settings aren't among them. */
 const KEPT = ['PATH', 'HOME', 'TMPDIR', 'TEMP', 'TMP', 'TZ', 'LANG', 'SystemRoot']
 const LINES_KEPT = 20
 
 /**
  * Starts this program as a child process.
  * @param settings environment variables for the child.
- * @param logFile gets the child's output.
+ * @param logFile file for the child's output.
  */
 export function startChild(
   host: Host,
@@ -62,7 +63,7 @@ export function startChild(
     }
     ended.promise.then(end, reject)
   })
-  // Node would end the process if `died` rejected without a handler.
+  // Prevent that Node ends this process when `died` rejects and nothing waits for it.
   died.catch(() => undefined)
   return {
     died,

@@ -16,12 +16,12 @@ export interface Difference {
   /** The record's key, without its submission. */
   readonly key: string
   /**
-   * `missing` if the mirror lacks the record, `surplus` if only the mirror has it. Otherwise the columns that differ.
+   * `missing`: the mirror lacks the record. `surplus`: only the mirror has the record. A list: the columns that differ.
    */
   readonly what: 'missing' | 'surplus' | readonly string[]
 }
 
-/** The comparison of one table. `shown` is the number of records at the service. */
+/** Result of comparing one table. `shown`: number of records at the service. */
 export interface Compared {
   readonly table: string
   readonly shown: number
@@ -29,7 +29,7 @@ export interface Compared {
 }
 
 /**
- * Compares the mirror with the data of the service, record by record. Ignores submissions that `truth` doesn't contain.
+ * Compares the mirror with the service's data, record by record. Ignores submissions that `truth` doesn't contain.
  * @param account account of the mirror's rows.
  */
 export async function compareWithTruth(q: Query, account: string, truth: Truth): Promise<Compared[]> {
@@ -49,8 +49,8 @@ export async function compareWithTruth(q: Query, account: string, truth: Truth):
 }
 
 /**
- * @returns the submission's stored rows. If a table's key doesn't contain the submission, expected rows may be stored
- * under another submission; these are returned too.
+ * @returns the submission's stored rows. If the table's key doesn't contain the submission, an expected row may be
+ * stored under another submission. Such rows are returned too.
  */
 async function storedOf(q: Query, account: string, submission_id: string, entity: Entity, rows: readonly Row[]): Promise<readonly Row[]> {
   if (entity.key.includes('submission_id')) return await q.selectWhere(entity, { account, submission_id })
@@ -83,18 +83,18 @@ function compareRows(submissionId: string, entity: Entity, rows: readonly Row[],
   return differences
 }
 
-/** Removes the query of a link, because each answer may sign links differently. */
+/** Removes the query from a link, because the service may sign a link differently in each answer. */
 function unsigned(link: Json | undefined): Json | undefined {
   return typeof link === 'string' ? link.split('?', 1)[0] : link
 }
 
-/** Compares two values. An empty list equals null. */
+/** @returns whether two values are equal. An empty list counts as null. */
 function sameValue(a: Json, b: Json): boolean {
   const plain = (value: Json) => (Array.isArray(value) && value.length === 0 ? null : value)
   return sameJson(plain(a), plain(b))
 }
 
-/** Whether to compare a stored row. Rows that are gone, and lanes known only from events, are ignored. */
+/** @returns whether to compare a stored row. Rows that are gone aren't compared, and lanes that only events named. */
 function counts(row: Row): boolean {
   return (row['gone_at'] ?? null) === null && row['state_source'] !== 'event'
 }

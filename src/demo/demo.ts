@@ -26,13 +26,13 @@ import { type DemoResult, faultsText, verdictOf } from './verdict.ts'
 const ACCOUNT = 'default'
 const SPEED = 12
 const POLL_MS = 150
-/** Time limit for the AMS to receive every change. */
+/** Time limit in ms for the AMS to receive all changes. */
 const SETTLE_MS = 60_000
 const PAGE = 500
 
 /**
- * Intervals that are short enough to find and repair every fault during the demo. The request rate is so high that it
- * stays fast after throttling.
+ * Intervals so short that every fault is found and repaired during the demo. The request rate is so high that requests
+ * stay fast even after the service throttles the program.
  */
 const FAST_SETTINGS = {
   WEBHOOK_LOST_AFTER: '5s',
@@ -49,17 +49,17 @@ export interface DemoOptions {
   readonly host: Host
   readonly clock: Clock
   readonly log: Log
-  /** Folder for the database and the logs. It exists and contains no database. */
+  /** Folder for the database and the logs. The folder exists and contains no database. */
   readonly folder: string
-  /** Whether to keep everything running after the demo, until the host's signal aborts. */
+  /** Whether to keep everything running after the demo, until the signal of `host` aborts. */
   readonly hold: boolean
 }
 
 /**
- * Starts the emulator with faults and the program on SQLite, plays the story, and compares mirror and service. Prints
- * at most 24 lines of 100 columns. The last five lines are the verdict.
+ * Runs the demo. Starts the emulator with faults and the program on SQLite, plays the story, and compares the mirror
+ * with the service. Prints at most 24 lines of 100 columns. The last five lines are the verdict.
  * @returns whether the mirror, the AMS, and a reconcile run agree with the service.
- * @throws Error if a process ends unexpectedly; the reason of the host's signal if it aborts.
+ * @throws Error if a process exits unexpectedly. The reason of the signal of `host` if that signal aborts.
  */
 export async function runDemo(options: DemoOptions): Promise<boolean> {
   const { host, clock, log, folder } = options
@@ -92,7 +92,7 @@ export async function runDemo(options: DemoOptions): Promise<boolean> {
     const run: DemoRun = { ...options, screen, service, arrivals, ams, db, children: [sandbox, serve] }
     await trackHistory(run, settings)
     await playStory(run)
-    // Otherwise, reads that met a fault would wait for minutes before their next attempt.
+    // Remove the faults. Otherwise, a read that failed several times would wait for minutes before its next attempt.
     await service.removeFaults()
     const compared = await settleMirror(run)
     const pushed = await settleAms(run)
@@ -101,7 +101,7 @@ export async function runDemo(options: DemoOptions): Promise<boolean> {
     screen.text(faultsText(await service.stats()))
     const reconciliation = await reconcile(host, serveSettings, folder)
     const isExported = await exportBound(run, serveSettings)
-    // `serve` counts arrivals once a minute, maybe only after the demo ends. So the demo counts them now.
+    // `serve` counts arrivals only once a minute, so the demo may end before that. Count them now.
     for (let more = true; more; ) more = await countArrivals(db)
     const issues = await leavePracticeIssues({ page, webhooks: `${receiver}/webhooks`, secretsFile, clock, signal: host.signal })
     const hasReport = existsSync(join(folder, REPORT))
@@ -146,7 +146,7 @@ async function startSandbox({ host, folder }: DemoOptions, closing: AsyncDisposa
     webhookSecret: await setting('WEBHOOK_SECRETS'),
   }
   const service = new Service(new URL(account.baseUrl).origin)
-  // The program retries a 404 after 30 s, which is too long for the demo.
+  // Remove faults that answer 404. The program retries after a 404 only after 30 s, which is too long for the demo.
   await service.removeFaultsWithStatus(404)
   return { sandbox, account, service }
 }
@@ -203,7 +203,7 @@ const REPORT = 'reconciliation.html'
 const RECORD = 'record.zip'
 
 /**
- * Exports and checks the record of a bound submission, with the same commands that an operator uses.
+ * Exports the record of a bound submission, and checks the export, with the commands that an operator uses.
  * @returns whether both commands succeeded.
  */
 async function exportBound({ db, folder, host, screen }: DemoRun, settings: Readonly<Record<string, string>>): Promise<boolean> {

@@ -5,10 +5,10 @@ import { messageOf, UsageError } from '../base/errors.ts'
 const DATABASE = 'mirror.db'
 
 /**
- * Creates the demo folder: `wanted` if given, else a new folder in `data`.
+ * Creates the demo's folder: `wanted`, or if undefined, a new folder in `data`.
  * @param stamp timestamp for the name of a new folder.
- * @returns the path.
- * @throws UsageError if the folder can't be created or contains the database of an earlier demo.
+ * @returns the folder's path.
+ * @throws UsageError if the folder can't be created, or if it contains the database of an earlier demo.
  */
 export function makeDemoFolder(wanted: string | undefined, stamp: string): string {
   try {

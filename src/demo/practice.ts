@@ -26,8 +26,8 @@ interface PracticeParts {
 
 /**
  * Creates issues for a person to fix: a dead-lettered change, a submission without an accounting client, and a rejected
- * delivery. The story has already created a fourth: a document on an unlisted host.
- * @returns the issues and where to fix them, one per line.
+ * delivery. A fourth issue exists since the story: a document on an unlisted host.
+ * @returns the four issues, and where to fix each.
  */
 export async function leavePracticeIssues(p: PracticeParts): Promise<string[]> {
   await rejectDelivery(p)
@@ -40,7 +40,10 @@ export async function leavePracticeIssues(p: PracticeParts): Promise<string[]> {
   ]
 }
 
-/** Sends a delivery that is signed with a new secret and therefore rejected. Then adds the secret to the settings. */
+/**
+ * Sends a delivery that is rejected, because it is signed with an unknown secret. Then adds the secret to the settings,
+ * so that the delivery can be verified again.
+ */
 async function rejectDelivery({ page, webhooks, secretsFile, clock }: PracticeParts): Promise<void> {
   const [newest] = inbox.parse(await page.call('/inbox?state=done&limit=1')).items
   const [stored] = delivery.parse(await page.call(`/inbox/${newest?.inbox_id}`)).items
@@ -62,7 +65,7 @@ async function mapAllButOne({ page, clock, signal }: PracticeParts): Promise<str
   await page.call('/destinations/accounting/mappings', { rows })
   for (const until = clock.now() + LONGEST_MS; ; await clock.sleep(POLL_MS, signal)) {
     const books = destinations.parse(await page.call('/destinations')).items.find(({ destination }) => destination === 'accounting')
-    // The one queued change belongs to the submission that stays unmapped.
+    // Done. The only queued change belongs to the submission that stays unmapped.
     if (books?.dead === 1 && books.unmapped_streams === 1 && books.queued === 1) return left.insured_name ?? left.submission_id
     if (clock.now() > until) throw new Error(`Accounting did not receive its policies: ${JSON.stringify(books)}`)
   }

@@ -11,8 +11,8 @@ interface DemoAccount {
 }
 
 /**
- * Settings for `serve` and for commands that a person runs later. The AMS gets every change; accounting gets policies
- * of mapped submissions.
+ * Settings file for `serve`, and for commands that a person runs later. The AMS gets every change. Accounting gets the
+ * policies of mapped submissions.
  */
 const settingsText = (database: string, { baseUrl, clientId }: DemoAccount, amsUrl: string, booksUrl: string) => `accounts:
   - name: default

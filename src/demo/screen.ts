@@ -15,10 +15,13 @@ type Mark = keyof typeof marks
 
 const COLUMNS = 100
 const NAME_WIDTH = 30
-/** Columns that the time, the mark, and the gaps take. */
+/** Number of columns for the time, the mark, and the gaps of a line. */
 const OTHER_WIDTH = 20
 
-/** Prints the demo's lines. Logs each event: time since the first event, mark, name, text. */
+/**
+ * Prints the demo's lines. Writes each event to a log file, as a line with the time since the first event, the mark,
+ * the name, and the text.
+ */
 export class Screen {
   readonly #out: Output
   readonly #log: WriteStream
@@ -27,7 +30,7 @@ export class Screen {
   readonly #printed = new Set<Mark>()
 
   /**
-   * @param logFile gets every event.
+   * @param logFile file to which every event is written.
    * @param now returns the time in ms since the epoch.
    */
   constructor(out: Output, logFile: string, now: () => number) {
@@ -36,7 +39,7 @@ export class Screen {
     this.#now = now
   }
 
-  /** Logs an event. Prints only the first event of each mark. */
+  /** Logs an event. Prints the event only if it is the first with this mark. */
   event(mark: Mark, name: string, text: string): void {
     this.#startedAt ??= this.#now()
     const time = `${((this.#now() - this.#startedAt) / 1000).toFixed(1).padStart(5)} s`

@@ -45,7 +45,7 @@ export class Service {
     await this.#ask('story', { action: 'start' })
   }
 
-  /** Removes the faults that answer with this status. */
+  /** Removes the faults that make the service answer with this status. */
   async removeFaultsWithStatus(status: number): Promise<void> {
     const { faults } = faultList.parse(await this.#ask('faults'))
     const kept = faults.filter((fault) => fault.status !== status).map(({ struck: _, ...fault }) => fault)

@@ -4,7 +4,9 @@ import type { Db } from '../store/engine/db.ts'
 import { areReadSince, requestReads } from '../store/reads/request-reads.ts'
 import { type Compared, compareWithTruth, type Truth } from './compare.ts'
 
-/** Interval at which reads are requested again. A full re-read that failed three times would otherwise wait 15 min. */
+/**
+ * Reads are requested again at this interval in ms. A full re-read that failed three times would otherwise wait 15 min.
+ */
 const REQUEST_EVERY_MS = 20_000
 const LONGEST_MS = 600_000
 
@@ -12,17 +14,17 @@ interface SettleParts {
   readonly db: Db
   readonly account: string
   readonly clock: Pick<Clock, 'now'>
-  /** Returns what the service shows now. */
+  /** Returns the data that the service shows now. */
   readonly truth: () => Promise<Truth>
   readonly wait: () => Promise<void>
-  /** Called when reads are requested again, with the number of submissions. */
+  /** Called when reads are requested again, with the number of submissions to read. */
   readonly onRequest: (submissions: number) => void
 }
 
 /**
- * Waits until the mirror agrees with the service, whose data no longer changes. Stops waiting after two full re-reads,
- * because the first may have begun before the last change.
- * @returns the last comparison, with any remaining differences.
+ * Waits until the mirror agrees with the service. The service's data must no longer change. Stops waiting after two
+ * full re-reads, because only the second surely began after the last change.
+ * @returns the last comparison, with the differences that remain.
  */
 export async function settle({ db, account, clock, truth, wait, onRequest }: SettleParts): Promise<Compared[]> {
   const beganMs = clock.now()

@@ -4,8 +4,8 @@ import type { Row } from '../model/entity.ts'
 import type { Json } from '../model/json.ts'
 
 /*
- * Computes the rows that the mirror should have for the service's data. Shares no code with `upstream/`, so that a
- * wrong reading there shows as a difference.
+ * Computes the rows that the mirror should have, from the service's data. Shares no code with `upstream/`. An error in
+ * `upstream/` therefore shows as a difference.
  */
 
 const item = z.record(z.string(), z.json())
@@ -71,7 +71,7 @@ export function shownOf(truth: SubmissionTruth): Shown {
     bind_contingencies: partsOf(bind_requests, 'contingencies', ({ id = null, ...part }) => ({ ...part, contingency_id: id })),
     policies: policies.map(policyOf),
     insureds: [...new Set(policies.map(({ insured_id = null }) => insured_id))].map((insured_id) => ({ insured_id })),
-    // Without a rail, documents aren't compared, because the mirror keeps the documents of an earlier rail.
+    // Without a rail, don't compare documents: the mirror keeps the documents of an earlier rail.
     documents: view.rail ? shownDocuments({ ...truth, offers: view.rail.lanes.flatMap((one) => one.source_offers) }) : undefined,
   }
 }
@@ -111,14 +111,15 @@ function shownView(view: SubmissionTruth['requirements']): Shown {
   }
 }
 
-/** The fact and the question that contain a tax id, and the text that replaces it by default. */
+/** The fact and the question that contain a tax id, and the text by which the program replaces a tax id by default. */
 const [TAX_ID_FACT, TAX_ID_QUESTION, PROTECTED] = ['applicant.fein', 'fein_or_ssn', '[protected]']
 
 function shownDetails({ requirements: view, outstanding, workspace, sessions }: SubmissionTruth): Shown {
   const { facts, residual_pdf, ...own } = workspace
   const questions = new Map(sessions.map((one) => [String(one['session_id']), one['missing_required_questions_json']]))
   return {
-    // The mirror's row combines a session of the requirements view with one of the sessions read.
+    // The mirror's row contains a session of the requirements view. Only `missing_required_questions` comes from
+    // another read, `sessions`, by `session_id`.
     carrier_api_sessions: view.carrier_api_sessions.map((one) => {
       const text = questions.get(String(one['session_id']))
       return { ...one, missing_required_questions: typeof text === 'string' ? z.json().parse(JSON.parse(text)) : null }
@@ -145,7 +146,7 @@ function partsOf(binds: readonly Item[], list: string, row: (part: Item) => Row)
   )
 }
 
-/** Maps the fields of a policy to columns, like the default value of the setting `record_fields`. */
+/** Maps the fields of a policy to columns, as the default of the setting `record_fields` does. */
 function policyOf({ policy_id = null, policy_number = null, ...policy }: Item): Row {
   const part = (name: string) => item.parse(policy[name] ?? {})
   const [paper, premium, commission] = [part('underwriting_paper'), part('premium'), part('commission')]
@@ -236,8 +237,8 @@ interface DocumentTruth {
 }
 
 /**
- * Lists each document once. If several records name it, a policy wins over a carrier original, and an original over an
- * attachment.
+ * Lists each document once. If records of several kinds name the document, the row comes from a policy. If no policy
+ * names it, the row comes from a carrier original, otherwise from an attachment.
  */
 function shownDocuments({ messages, offers, policies }: DocumentTruth): Row[] {
   const ofPolicies = policies.flatMap((one) => policy.parse(one).documents.map((each) => rowOf('policy', each.name, each.download_path)))

@@ -4,10 +4,10 @@ import type { Tally } from './arrivals.ts'
 import type { Compared } from './compare.ts'
 import type { ServiceStats } from './service.ts'
 
-/** Faults that don't count as failed requests: faults of deliveries, and a wrong clock, which affects every answer. */
+/** Faults that don't make a request fail: faults of deliveries, and a wrong clock, which affects every answer. */
 const NOT_REQUEST_FAULTS = new Set(['lose', 'duplicate', 'twin', 'reorder', 'delay', 'clock_skew'])
 
-/** @returns one line with the number of faults. */
+/** @returns a line with the numbers of deliveries, requests, and faults. */
 export function faultsText({ deliveries: d, requests, faults }: ServiceStats): string {
   const sum = (counts: Readonly<Record<string, number>>) => Object.values(counts).reduce((total, n) => total + n, 0)
   const ofRequests = Object.fromEntries(Object.entries(faults).filter(([kind]) => !NOT_REQUEST_FAULTS.has(kind)))

@@ -1,8 +1,8 @@
 /** A difference between the specification and an answer or delivery. Contains no values from the service. */
 export interface Surprise {
   /**
-   * Path of field names. `[]` is a list item. `{}` means any key, if the keys
-   * are data. Example: `events[].market.region`.
+   * Path of field names. `[]` is a list item. `{}` means any key, if the keys are
+   * data. Example: `events[].market.region`.
    */
   readonly path: string
   /**

@@ -2,7 +2,10 @@
 const APART_MS = 60_000
 /** Clock difference at which our clock isn't trusted. No data is then removed because of its age. */
 const WRONG_MS = 3_600_000
-/** If the service reports no time, a clock this far ahead of the newest record isn't trusted. */
+/**
+ * If no service reports its time, our clock isn't trusted when it is this far ahead of the newest record from
+ * before the start.
+ */
 const LONG_GAP_MS = 2 * 86_400_000
 
 /** All known times, in milliseconds since the epoch, and clock differences in milliseconds. */
@@ -11,13 +14,16 @@ export interface ClockSightings {
   readonly nowMs: number
   /** Time of the database server's clock; null on SQLite. */
   readonly databaseMs: number | null
-  /** How far each service's clock is ahead of ours. Only accounts with an answer in the last hour. */
+  /** How far each service's clock is ahead of ours. Only for accounts whose service answered in the last hour. */
   readonly services: readonly { readonly account: string; readonly aheadMs: number }[]
-  /** The newest recorded times. All of them are in the past, unless a clock was wrong. */
+  /** The newest times in the database; `what` names each. A time in the future means that a clock is or was wrong. */
   readonly recorded: readonly { readonly what: string; readonly atMs: number }[]
   /** The newest time that was recorded before this process started; null if there is none. */
   readonly recordedBeforeMs: number | null
-  /** How far this process's wall clock moved against its steady clock since the wall clock was last confirmed. */
+  /**
+   * How far this machine's wall clock was set ahead (negative: back) since it was last confirmed. Measured by
+   * the steady clock.
+   */
   readonly steppedMs: number
 }
 
@@ -39,9 +45,9 @@ export interface ClockJudgement {
 
 /**
  * Compares the clocks. Our clock isn't trusted if it differs from the database server's clock by an hour or more.
- * If a service's clock confirms ours, nothing else counts. Records with future times were
- * then written under an earlier wrong clock.
- * Without a confirmation, our clock also isn't trusted in these cases:
+ * Otherwise, our clock is trusted if a service's clock differs from ours by less than an hour. Records with future
+ * times were then written under an earlier wrong clock.
+ * If no service's clock is that close, our clock isn't trusted in these cases:
  * - it differs from a service's clock by an hour or more
  * - a record is an hour or more in the future
  * - no service reported its time, and our clock was set by an hour or more

@@ -9,9 +9,9 @@ import { entityIdOf } from './row-key.ts'
 /** How a new row differs from the stored row. */
 export interface RowDiff {
   readonly columns: readonly string[]
-  /** Null if no column of the change log differs. */
+  /** The change to log. Null if only volatile columns, `raw`, and the query or fragment of links differ. */
   readonly change: Change | null
-  /** True if more differs than volatile columns and the query or fragment of links. */
+  /** False if only volatile columns and the query or fragment of links differ. */
   readonly isReported: boolean
 }
 
@@ -45,8 +45,8 @@ function isSameLink({ fields }: Entity, column: string, before: Row, after: Row)
 }
 
 /**
- * @returns a change for a row in which only `raw` differs. The change log
- * doesn't contain `raw`, so both values are null.
+ * @returns a change for a row in which only `raw` differs. The change log doesn't contain `raw`, so both
+ * values are null.
  */
 export function rawChange(entity: Entity, row: Row, cause: Cause): Change {
   return change(entity, 'update', { raw: null }, { raw: null }, row, cause)

@@ -14,7 +14,7 @@ export interface DocumentSources {
   readonly attachments: readonly ThreadAttachmentRow[]
   readonly offers: readonly SourceOfferRow[]
   readonly policies: readonly PolicyRow[]
-  /** Ids of documents that any answer contains. */
+  /** Document ids from any answer about the submission. */
   readonly ids: readonly string[]
 }
 
@@ -40,10 +40,10 @@ const MAX_FOUND = 1_000
 const FINALIZED_DOCUMENT = /(?:^|\/)finalized-documents\/([0-9a-f-]{36})(?:[/?#]|$)/i
 
 /**
- * @param name distinguishes links that differ only in their query: the document's name, or
- * the `presentation_id` of a carrier original.
- * @returns the document's id if `link` is the path of a finalized document. Otherwise a SHA-256 in hex of the link,
- * without its query and fragment, and `name`.
+ * @param name distinguishes links that differ only in their query: the document's name, or the `presentation_id`
+ * of a carrier original.
+ * @returns the document's id if `link` is the path of a finalized document. Otherwise the SHA-256 in hex of `name` and
+ * of the link without its query and fragment.
  */
 export function documentKeyOf(link: string, name: string | null): string {
   const known = parseUuid(FINALIZED_DOCUMENT.exec(link)?.[1])
@@ -53,7 +53,7 @@ export function documentKeyOf(link: string, name: string | null): string {
 /**
  * Lists all documents of a submission, by `document_key`. The result doesn't depend on the order of the rows.
  * If several rows name the same document, policies take precedence over carrier originals, and carrier originals over
- * attachments. In one table, the lowest key takes precedence. Other rows only fill missing values.
+ * attachments. Within one table, the row with the lowest key takes precedence. Other rows only fill missing values.
  */
 export function documentsOf({ attachments, offers, policies, ids }: DocumentSources): Map<string, FoundDocument> {
   const found = new Map<string, FoundDocument>()

@@ -50,13 +50,13 @@ export interface Field extends DescribedColumn {
    * - `text`: the JSON inside a text
    */
   readonly as?: 'id' | 'uuid' | 'key' | 'any' | 'text'
-  /** The specification allows null. A missing field then also means null, because a service may omit nulls. */
+  /** The specification allows null. A missing field then also means null, because the service may omit nulls. */
   readonly nullable?: true
   /** If this value is missing or unreadable, the whole object counts as unreadable. */
   readonly required?: true
   /**
-   * How to make a key that the service doesn't send: the value of column `own`;
-   * without a value, a hash of the columns `hashed`.
+   * How to make a key that the service doesn't send. The key is the value of column `own`. If that value is missing,
+   * the key is a hash of the columns `hashed`.
    */
   readonly madeOf?: { readonly own?: string; readonly hashed: readonly string[] }
   /** Part of a record's identity. The value must not change after it is set. */
@@ -65,21 +65,21 @@ export interface Field extends DescribedColumn {
   readonly derivedFrom?: Feed
   /** The mirror sets this column, not the service. */
   readonly local?: true
-  /** Changes at every read. Stored with every answer, but never part of a change. */
+  /** The value may differ in every answer. The newest value is stored, but isn't part of a change. */
   readonly volatile?: true
   /**
-   * A link, or an object with links. The newest link is stored. If only the part after `?` or `#` changes, the
-   * change isn't logged, pushed, or reported.
+   * A link, or an object with links. The newest link is stored. If only the part after `?` or `#` changes, the change
+   * isn't logged, pushed, or reported.
    */
   readonly link?: true
   /**
-   * A second read that sets this column. Only rows that the table's own read never
-   * showed can be marked as gone by this read.
+   * Another read that also sets this column. That read can mark a row as gone only if the table's own read never
+   * showed the row.
    */
   readonly read?: StateRead
   /** Shown unmasked despite its class, because people search for submissions by this value. */
   readonly shown?: true
-  /** A text column. If the service sends another type, the column stores its JSON text. */
+  /** A text column. If the service sends a value of another type, the column stores the JSON text of that value. */
   readonly mayHoldJson?: true
 }
 

@@ -13,8 +13,8 @@ const engine = JSON as unknown as {
 }
 
 /**
- * Matches numbers that parsing may change: at least 16 digits, an exponent, or -0. A match inside a string
- * is harmless; the text is only parsed twice.
+ * Matches numbers that parsing may change: at least 16 digits, an exponent, or -0. A match inside a string is harmless;
+ * the text is only parsed twice.
  */
 const INEXACT = /[:[,]\s*(?:-0(?:\.0+)?|-?(?:[\d.]{16,}|\d+(?:\.\d+)?[eE][+-]?\d+))\s*[,\]}]/
 
@@ -50,8 +50,8 @@ export function exactTextWithout(object: object, name: string): string {
 }
 
 /**
- * Parses JSON so that two values can be compared. Numbers that JavaScript can't represent exactly are
- * equal only if they are written identically.
+ * Parses JSON so that two values can be compared. Numbers that JavaScript can't represent exactly are equal only if
+ * they are written identically.
  * @throws SyntaxError if `text` isn't JSON.
  */
 export function comparableJson(text: string): Json {

@@ -1,14 +1,14 @@
 import { MASK } from './masking.ts'
 
-/** Replaces parts of a text that differ between failures with the same reason. */
+/** Placeholder for the parts of a text that differ between failures with the same reason. */
 const ANY = '…'
 const LONGEST = 300
 /** Matches words with a digit: ids, numbers, and times. Excludes the status of an answer, as in `answered 404`. */
 const VARYING = /(?<!\banswered )(?<![\p{L}\p{N}])[\p{L}\p{N}_.:@+-]*\p{N}[\p{L}\p{N}_.:@+-]*/gu
 
 /**
- * @returns the text of a failure, with its ids, numbers, times, and masked values replaced by `…`. Failures
- * with the same reason then have the same text.
+ * @returns the text of a failure, with its ids, numbers, times, and masked values replaced by `…`. Failures with the
+ * same reason then have the same text.
  */
 export function reasonOf(text: string): string {
   const plain = text.replaceAll(MASK, ANY).replace(VARYING, ANY)

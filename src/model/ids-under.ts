@@ -12,8 +12,8 @@ export interface FoundIds {
 }
 
 /**
- * Searches a JSON value of any shape for UUIDs under one of `keys`. Ignores UUIDs
- * under other keys, which may identify anything.
+ * Searches a JSON value of any shape for UUIDs under one of `keys`. Ignores UUIDs under other keys, which
+ * may identify anything.
  */
 export function idsUnder(value: unknown, keys: readonly string[]): FoundIds {
   const found = new Map(keys.map((key) => [key, new Set<string>()]))

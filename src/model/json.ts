@@ -8,8 +8,8 @@ export function isObject(value: unknown): value is Record<string, unknown> {
 }
 
 /**
- * @returns text that both databases can store. U+0000, which Postgres rejects,
- * and lone surrogates become U+FFFD (trap 72).
+ * @returns text that both databases can store. U+0000, which Postgres rejects, and lone surrogates become
+ * U+FFFD (trap 72).
  */
 export function storableText(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern must match U+0000.
@@ -20,8 +20,8 @@ export function storableText(text: string): string {
 const ESCAPE = /\\(?:ud[89ab]..\\ud[c-f]..|(ud[89a-f]..|u0000)|.)/gi
 
 /**
- * `storableText` for JSON text, including escapes. Otherwise Postgres couldn't
- * read fields of the JSON (`raw -> 'forms'`).
+ * Like `storableText`, for JSON text. Also replaces the escapes of these characters. Otherwise Postgres couldn't read
+ * fields of the JSON (`raw -> 'forms'`).
  */
 export function storableJsonText(text: string): string {
   return storableText(text).replace(ESCAPE, (whole, unstorable?: string) => (unstorable === undefined ? whole : '\\ufffd'))
@@ -47,7 +47,7 @@ export function canonicalJson(value: Json): string {
   return `{${parts.join(',')}}`
 }
 
-/** @returns true if two values are equal, with keys in any order. Two encryptions of the same value are equal. */
+/** @returns true if two values are equal, with keys in any order. Two encryptions of the same value count as equal. */
 export function sameJson(a: Json, b: Json): boolean {
   if (a === b) return true
   if (typeof a === 'string' && typeof b === 'string') return isSameText(a, b)

@@ -7,7 +7,7 @@ import { parseUuid } from './uuid.ts'
 const knownKinds = ['bind_request', 'policy', 'insured', 'document'] as const
 export type KnownKind = (typeof knownKinds)[number]
 
-/** An id that an answer or an operator named. The service doesn't list these ids (trap 23). */
+/** An id that an answer or an operator named. The service has no list of these ids (trap 23). */
 export interface KnownId {
   readonly kind: KnownKind
   /** A UUID in lower case. */
@@ -15,7 +15,7 @@ export interface KnownId {
   /** The submission that the id belongs to; empty if unknown. */
   readonly submissionId: string
   /**
-   * True if the object with the id also contains `submission_id`. That submission replaces one that was
+   * True if the object with the id also contains `submission_id`. This submission then replaces a submission that was
    * only inferred from where the id was found.
    */
   readonly isStated?: boolean
@@ -25,7 +25,10 @@ const MAX_DEPTH = 64
 const MAX_VALUES = 1_000_000
 
 const KIND_OF_KEY: ReadonlyMap<string, KnownKind> = new Map(knownKinds.map((kind) => [`${kind}_id`, kind]))
-/** Matches JSON text that may contain an id. Quotes inside JSON strings are escaped, so the text needn't be parsed. */
+/**
+ * Matches JSON text that may contain an id, without parsing the text. JSON inside a string doesn't match, because its
+ * quotes are escaped.
+ */
 const MENTIONS = new RegExp(`"(?:(?:${knownKinds.join('|')})_id|download_path|${[...recordLists.keys()].join('|')})"`)
 const DOCUMENT_PATH = /\/finalized-documents\/([0-9a-f-]{36})\/pdf(?:$|\?)/i
 
@@ -36,7 +39,7 @@ export function isKnownIdField(name: string, value: unknown): boolean {
 
 /**
  * Searches a JSON value of any shape for ids: UUIDs under keys such as `policy_id`, and documents in a `download_path`.
- * @param submissionId the submission of ids outside objects with their own `submission_id`.
+ * @param submissionId the submission of an id if no object around the id has a `submission_id`.
  */
 export function knownIdsIn(value: unknown, submissionId: string): KnownId[] {
   const found = new Map<string, KnownId>()
@@ -72,8 +75,9 @@ export function knownIdsIn(value: unknown, submissionId: string): KnownId[] {
 }
 
 /**
- * Finds records in a list such as `policies` that have their id under the key `id`.
- * @returns the usual key of that id, such as `policy_id`, and the id.
+ * Finds the records of a list such as `policies` that have their id in the field `id` instead of,
+ * for example, `policy_id`.
+ * @returns for each record: the usual name of that field, the id, and the record's `submission_id` or null.
  */
 function recordsIn(list: string, value: unknown) {
   const key = recordLists.get(list)
@@ -85,8 +89,8 @@ function recordsIn(list: string, value: unknown) {
 }
 
 /**
- * @returns the ids of submissions in the answer of an insured: each
- * `submission_id`, and each `id` in its list `submissions`.
+ * @returns the ids of submissions in the answer of an insured: each `submission_id`, and each `id` in
+ * its list `submissions`.
  */
 export function submissionsOfInsured(answer: unknown): string[] {
   const named = idsUnder(answer, ['submission_id']).ids.get('submission_id') ?? []

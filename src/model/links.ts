@@ -1,10 +1,10 @@
 import { isObject, type Json } from './json.ts'
 
 /*
- * The service may sign each link differently in every answer. Signatures, expiry times, and tokens are in the query
- * or the fragment. The path names the file.
- * So links are identified and compared only by the part before the query and
- * fragment. Always fetch from the newest link.
+ * The service may sign each link differently in every answer. Signatures, expiry times, and tokens are in the query or
+ * the fragment. The path names the file.
+ * So links are identified and compared only by the part before the query and fragment. Always fetch from
+ * the newest link.
  */
 
 /** Keys whose value is a link. */

@@ -43,14 +43,15 @@ export function maskedText(text: string, values: readonly string[] = []): string
 }
 
 /**
- * Matches the start of an attempt's description, before the quoted answer. Ends
- * at the first bracket or after the status.
+ * Matches the start of the text about a push attempt, before the quoted answer. The match ends after `answered` and the
+ * status, or before the first parenthesis.
  */
 const BEFORE_ANSWER = /^(?:[^("]*?\banswered \d{3}\b|[^(]*?(?= \())/
 
 /**
- * Masks the quoted answer in the result of a delivery attempt, because answers may repeat sent data.
- * @param status status of the last answer; null if there was no answer, or the answer was to an earlier step.
+ * Masks the quoted answer in the text about a push attempt, because answers may repeat sent data.
+ * @param status status of the last answer; null if there was no answer, or only an answer to an earlier step
+ * of the attempt.
  * @returns the text with the answer, and everything after it, masked.
  */
 export function withoutAnswer(text: string, status: number | null): string {
@@ -64,7 +65,7 @@ export function shownOutcome(error: string, status: number | null): string {
   return maskedText(withoutAnswer(error, status))
 }
 
-/** @returns all texts in the masked columns of a row, except `raw`, which only repeats other columns. */
+/** @returns all texts in the masked columns of a row, except in `raw`. */
 export function maskedValues(table: string, row: Row): string[] {
   const fields = entityNamed(table)?.fields ?? {}
   return Object.entries(row).flatMap(([column, value]) => {

@@ -11,8 +11,8 @@ export type Merge = { readonly conflict: readonly string[] } | { readonly confli
 
 /**
  * Merges a newly received record into the stored record.
- * - Identity: if an identity column differs from the stored value, there is a conflict, and the new record is ignored.
- *   A different list order, or fewer digits of a time, is no conflict.
+ * - Identity: if an identity column differs from the stored value, there is a conflict, and the new record is
+ *   ignored. A different list order, or fewer digits of a time, is no conflict.
  * - Fill: an empty column takes the new value. A stored value, even an empty list, is never replaced by null.
  * - Replace: only feed records replace other columns and `raw`. A feed is read later than a delivery is sent, so feed
  *   records are newer, in any order of arrival.
@@ -33,9 +33,9 @@ export function mergeRecord(stored: Row, newcomer: Row, identity: readonly strin
 }
 
 /**
- * Merges a record according to its origin. A reconcile run corrects, other feed reads
- * fill and replace, and a delivery only fills.
- * @param prefix prefix of the column names in `corrects`.
+ * Merges a record according to its origin. A reconcile run corrects, other feed reads fill and replace, and a
+ * delivery only fills.
+ * @param prefix prefix of the column names in `corrects`; for an attachment, its position and a dot.
  */
 export function mergeByOrigin(stored: Row, newcomer: Row, identity: readonly string[], { via, corrects }: Origin, prefix = ''): Merge {
   if (via !== 'reconcile') return mergeRecord(stored, newcomer, identity, via !== 'webhook')
@@ -44,8 +44,8 @@ export function mergeByOrigin(stored: Row, newcomer: Row, identity: readonly str
 }
 
 /**
- * @returns the new `gone_at`. A record in a feed isn't gone, so the result is null. A delivery doesn't change the
- * value, because it may have been sent long ago.
+ * @returns the new `gone_at`: null if a feed contained the record, because the record then isn't gone. For a record of
+ * a delivery, the stored value, because the delivery may have been sent long ago.
  */
 export function goneAtAfter(stored: { readonly gone_at: TimeText | null }, via: Via): TimeText | null {
   return via === 'webhook' ? stored.gone_at : null
@@ -53,8 +53,8 @@ export function goneAtAfter(stored: { readonly gone_at: TimeText | null }, via: 
 
 /**
  * Corrects a stored row from a full re-read. The row takes all new values, even null.
- * @param may returns false if a column's stored value must not be replaced or emptied. If such a column
- * differs, `raw` also keeps its stored value.
+ * @param may returns false if a column's stored value must not be replaced or emptied. If such a column differs, `raw`
+ * also keeps its stored value.
  */
 function correctRecord(stored: Row, newcomer: Row, may: (column: string) => boolean): Row {
   const row: Row = { ...stored, ...newcomer }
@@ -88,7 +88,7 @@ function inOneOrder(list: readonly Json[]): Json {
   return list.map(canonicalJson).sort()
 }
 
-/** True if two `raw` texts are equal as JSON, with keys in any order. */
+/** True if two `raw` texts are equal as JSON, with keys in any order and apart from the query and fragment of links. */
 export function sameRaw(a: Json | undefined, b: Json | undefined): boolean {
   return a === b || (typeof a === 'string' && typeof b === 'string' && sameJsonText(a, b))
 }

@@ -22,15 +22,19 @@ export interface Origin {
   /** True if a full re-read found the record. */
   readonly isFullRead: boolean
   /**
-   * True if the record isn't on the first page of its feed read. New records may
-   * have appeared since the first page was read.
+   * True if the record isn't on the first page of its feed read. New records may have appeared since the first
+   * page was read.
    */
   readonly pagesBefore?: boolean
-  /** True if an operator replayed the delivery. The time until it is applied then isn't measured as a delay. */
+  /**
+   * True if an operator replayed the delivery. The time until the delivery is applied then doesn't count as a delay.
+   */
   readonly isReplayed?: boolean
-  /** True until a read of the feed has reached its end. Old records then count as `backfill`. */
+  /** True until a read of the feed has reached its end. While true, old records count as `backfill`. */
   readonly firstFeedRead: boolean
-  /** Columns that a reconcile run may correct; for attachments, `position.column`. Default: all compared columns. */
+  /**
+   * Columns that a reconcile run may correct; for attachments, `<position>.<column>`. Default: all compared columns.
+   */
   readonly corrects?: readonly string[]
 }
 
@@ -54,13 +58,13 @@ export interface StateObservation extends SubmissionRef {
   /** Number of the read, taken before the request was sent. */
   readonly readNo: number
   readonly readAt: TimeText
-  /** Hash of the view. An unchanged view needn't be compared again. */
+  /** Hash of the view. If the last applied view has the same hash, the views needn't be compared. */
   readonly contentHash?: string
 }
 
 /**
- * Says whether the service knows a submission. `unreachableSince`: when the
- * service first didn't know it; null if it does.
+ * Says whether the service knows a submission. `unreachableSince`: since when the service doesn't know the submission;
+ * null if the service knows it.
  */
 export interface ReachabilityObservation extends SubmissionRef {
   readonly kind: 'reach'
@@ -73,7 +77,7 @@ interface ReadRequest extends SubmissionRef {
   readonly kind: 'request'
   readonly cause: Cause
   readonly reads: readonly OwnRead[]
-  /** For a new submission: how it became known, if `cause` doesn't say. */
+  /** For a new submission: how the submission became known. Default: `cause`. */
   readonly trackedVia?: string
 }
 
@@ -102,8 +106,8 @@ export interface DerivedObservation extends SubmissionRef {
   readonly cause: Cause
   readonly now: TimeText
   /**
-   * Ids of insureds in answers, most reliable first. The first replaces the
-   * stored insured if the stored one isn't listed.
+   * Ids of insureds in answers, most reliable first. If the stored insured isn't in this list, the first id replaces
+   * the stored insured.
    */
   readonly insuredIds?: readonly string[]
 }

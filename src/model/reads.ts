@@ -4,8 +4,8 @@ export type ReadKind = Feed | StateRead
 export const feeds = ['events', 'thread'] as const
 export type Feed = (typeof feeds)[number]
 /**
- * State reads in addition to the requirements view. They run last and less often. A rejected read doesn't mean that the
- * submission is gone, because not every service offers these reads.
+ * State reads in addition to the requirements view. They run after the other reads, and less often. A rejected read
+ * doesn't mean that the submission is gone, because not every service offers these reads.
  */
 export const detailReads = ['outstanding', 'workspace', 'sessions'] as const
 export type DetailRead = (typeof detailReads)[number]
@@ -27,8 +27,8 @@ export type OptionalRead = (typeof optionalReads)[number]
 export const readKinds = [...feeds, ...stateReads] as const
 
 /**
- * Number of consecutive 404s, some minutes apart, after which a 404 means gone.
- * Fewer may be a temporary fault of the service.
+ * After this many consecutive 404s, some minutes apart, a submission or an object counts as gone. A smaller number of
+ * 404s may be a temporary fault of the service.
  */
 export const NOT_FOUND_TO_CONFIRM = 3
 

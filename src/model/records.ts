@@ -23,8 +23,8 @@ export interface ThreadMessage {
 }
 
 /**
- * Rows of one table in a view. A null or unreadable value becomes null in the
- * mirror. `raw` contains the received value.
+ * Rows of one table in a view. A null or unreadable value becomes null in the mirror. `raw` contains
+ * the received value.
  */
 export interface ViewList {
   readonly table: string
@@ -33,8 +33,8 @@ export interface ViewList {
   /** Rows with the remaining key columns. Columns that the view omits keep their stored values. */
   readonly rows: readonly Row[]
   /**
-   * True if the answer contained the list and all its items could be parsed.
-   * Only then does a missing row count as gone.
+   * True if the answer contained the list and all its items could be parsed. Only then does a missing row
+   * count as gone.
    */
   readonly whole: boolean
 }

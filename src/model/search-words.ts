@@ -3,8 +3,8 @@ const SPLIT_LENGTH = 1_000
 const WORD_LENGTH = 64
 
 /**
- * Matches spaces, punctuation, control characters, and signs such as `$`, `=`,
- * and `|`. Emoji don't match: they are words.
+ * Matches spaces, punctuation, control characters, and signs such as `$`, `=`, and `|`. Emoji count as words
+ * and don't match.
  */
 const SEPARATORS = /[\p{Z}\p{P}\p{Cc}\p{Sc}\p{Sm}\p{Sk}]+/u
 
@@ -23,8 +23,8 @@ const PLAIN: Readonly<Record<string, string>> = {
 }
 
 /**
- * @returns the distinct words of a name or a search text, in lower case and
- * without accents ("castaneda" finds Castañeda).
+ * @returns the distinct words of a name or a search text, in lower case and without accents
+ * ("castaneda" finds Castañeda).
  * Stored and searched words are both made here, so both databases find the same names.
  */
 export function searchWords(text: string): string[] {
@@ -33,8 +33,8 @@ export function searchWords(text: string): string[] {
 }
 
 /**
- * True if a text contains `part`. Ignores case and accents, and treats `_` as a
- * space: `quote received` finds `quote_received`.
+ * True if a text contains `part`. Ignores case and accents, and treats `_` as a space:
+ * `quote received` finds `quote_received`.
  */
 export function haveText(texts: readonly (string | null)[], part: string): boolean {
   const plain = (text: string) => withoutAccents(text).replaceAll('_', ' ')

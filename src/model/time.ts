@@ -60,8 +60,8 @@ export function isTimeText(text: string): text is TimeText {
 }
 
 /**
- * True if two times may mean the same moment. They must differ by less than the last digit of the less precise time.
- * Trailing zeros count as missing digits.
+ * True if two times may mean the same moment: they differ by less than one unit of the last digit of the less precise
+ * time. Trailing zeros count as missing digits.
  */
 export function isSameMoment(a: TimeText, b: TimeText): boolean {
   const digits = Math.min(...[a, b].map((time) => time.slice(20, 26).replace(/0+$/, '').length))

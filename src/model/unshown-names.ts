@@ -1,6 +1,6 @@
 /*
- * Possible names of fields that the specification doesn't show, the likeliest first.
- * The sandbox's variants use the same names.
+ * Possible names of fields that the specification doesn't show, the likeliest first. The sandbox's variants use
+ * the same names.
  */
 
 /** Possible names of an object's list of quote sessions. */

@@ -13,7 +13,7 @@ export interface View {
   readonly ownSubmissionId?: string | null
 }
 
-/** Parts of a requirements view that an answer may omit. Each lists the tables of its rows. */
+/** Parts of a requirements view that an answer may omit. For each part: the tables of its rows. */
 export const viewParts = {
   rail: ['lanes', 'quotes', 'source_offers'],
   quote_history: ['quote_history'],
@@ -32,14 +32,15 @@ export interface TableView {
   readonly rows: readonly Row[]
   /** True if the view has a list that could contain this stored row. */
   covers(row: Row): boolean
-  /** True if a stored row that is missing from the view counts as gone. */
+  /** True if this stored row counts as gone when the view doesn't contain it. */
   saysGone(row: Row): boolean
 }
 
 /** @returns null if the view has no list of the table and no list of its parent table. */
 export function tableView(view: View, entity: Entity): TableView | null {
   const own = listIndex(view.lists, entity.table)
-  // If a parent row is gone, its rows are gone too. If the parent row is in the view, single rows may be gone.
+  // If the view has no list for a row, the list of its parent row decides: if the parent row is gone, the row
+  // is gone too.
   const parents = listIndex(view.lists, entity.parent ?? null)
   if (own === null && parents === null) return null
   const listFor = (row: Row) => own?.(row) ?? parents?.(row) ?? null

@@ -31,16 +31,19 @@ const KNOWN = 20
 export interface GateOptions extends ServiceParts {
   readonly account: string
   readonly client: UpstreamClient
-  /** The account's `accessOf`. If it changes, a stopped account is checked again. */
+  /**
+   * The account's base URL, credentials, and scope (see `accessOf`). If they change, a stopped account
+   * is checked again.
+   */
   readonly access?: unknown
 }
 
 /**
  * Decides whether an account may be read. The account's state is one of these:
  * - `active`: the account is read.
- * - `suspended`: the service refused the credentials or all reads (trap 43). A refused token exchange
- *   suspends the account immediately. A refused token suspends it only if it is refused again a minute
- *   later, because one answer may be a fault.
+ * - `suspended`: the service refused the credentials or all reads (trap 43). A refused token exchange suspends the
+ *   account immediately. A refused token suspends the account only if the service refuses again a minute later, because
+ *   one answer may be a fault.
  * - `paused`: the credentials belong to another brokerage, or many known submissions are suddenly "not found".
  * For a stopped account, nothing is sent before `retry_at`. Then the gate checks the account's identity. If submissions
  * were the reason for the stop, the gate also reads some of them.
@@ -54,7 +57,7 @@ export class AccountGate {
   #checkIdentityAt = Number.NEGATIVE_INFINITY
   /** Steady-clock time of the first refusal since the last successful identity check; null: no refusal. */
   #refusedAt: number | null = null
-  /** True if this process knows the account's identity, or has stopped waiting for it. */
+  /** True if this process knows the account's identity, or has stopped waiting for the identity. */
   #hasCheckedIdentity = false
 
   constructor(options: GateOptions) {
@@ -92,8 +95,8 @@ export class AccountGate {
    */
   async note(claim: Pick<ReadClaim, 'submissionId' | 'read' | 'lastReadAt'>, end: ClaimedReadEnd, begunAt: number): Promise<boolean> {
     if (end === 'refused') this.#noteRefused(claim.submissionId)
-    // Ignores detail reads (`outstanding`, `workspace`, `sessions`). Their result
-    // doesn't show whether the main reads are allowed.
+    // Ignores detail reads (`outstanding`, `workspace`, `sessions`). Their result doesn't show whether the main
+    // reads are allowed.
     if (isDetail(claim.read)) return false
     if (end === 'read' || end === 'stalled') this.#refusals.clear()
     if (claim.lastReadAt === null) return false
@@ -102,8 +105,8 @@ export class AccountGate {
   }
 
   /**
-   * After a refused read, the identity is checked. The credentials count as bad only if this check is refused too.
-   * Consecutive refused reads are counted, and many of them are investigated.
+   * Counts consecutive refused reads, which `#suspendIfAllRefused` investigates. The first refused read also requests
+   * an identity check. The credentials count as bad only if that check is refused too.
    */
   #noteRefused(submissionId: string): void {
     if (this.#refusedAt === null) this.#checkIdentityAt = Number.NEGATIVE_INFINITY
@@ -120,7 +123,7 @@ export class AccountGate {
       await this.#undoMarks([submissionId])
       return true
     }
-    // The submission was already marked as unreachable before this read.
+    // A submission that was unreachable before this read isn't part of a wave.
     if (wasUnreachableBefore) return false
     this.#wave.note(submissionId, read, true)
     if (!this.#wave.isWave(known)) return false
@@ -156,15 +159,16 @@ export class AccountGate {
   }
 
   /**
-   * Checks the identity. The first check of a process is retried for a while. Reading must wait, because credentials of
-   * another brokerage may know the same submissions (a copy of production).
+   * Checks the identity. The first check of a process is retried for a while, and reading waits for the result.
+   * Otherwise wrong credentials could mix another brokerage's data into the account, because its submissions may have
+   * the same ids, as in a copy of production.
    * If the service never returns the identity, reading continues (trap 46).
    */
   async #checkIdentityPatiently(pinned: string | null, signal: AbortSignal): Promise<Identity> {
     const { clock, client } = this.#o
     const until = clock.steady() + FIRST_IDENTITY_WAIT_MS
     let identity = await this.#checkIdentity(pinned, signal)
-    // No retry during a pause, because nothing is sent.
+    // No retry during a pause, because the client sends nothing then.
     if (identity === 'unknown' && client.pause() !== null) return identity
     const mustRetry = () => identity === 'unknown' && pinned !== null && !this.#hasCheckedIdentity && clock.steady() < until
     for (let pauseMs = 1_000; mustRetry(); pauseMs = Math.min(2 * pauseMs, FIRST_IDENTITY_PAUSE_MAX_MS)) {
@@ -175,7 +179,7 @@ export class AccountGate {
     return identity
   }
 
-  /** @param isStopped true if the account is already stopped. One refusal is then enough. */
+  /** @param isStopped true if the account is already stopped. One refusal then keeps the account stopped. */
   async #checkIdentity(pinned: string | null, signal: AbortSignal, isStopped = false): Promise<Identity> {
     const { db, account, client, clock, log } = this.#o
     try {
@@ -224,8 +228,8 @@ export class AccountGate {
   }
 
   /**
-   * After many consecutive refusals, reads some other submissions. If all of
-   * them are refused too, suspends the account.
+   * After many consecutive refusals, reads some other submissions. If all of them are refused too,
+   * suspends the account.
    * @returns true if the account was suspended.
    */
   async #suspendIfAllRefused(signal: AbortSignal): Promise<boolean> {

@@ -18,8 +18,8 @@ export interface AccountPausesOptions extends Pick<ServiceParts, 'db' | 'clock' 
 }
 
 /**
- * Stores the pauses that the service requests (trap 49). Operators, other
- * processes, and the next start can then see them.
+ * Stores the pauses that the service requests (trap 49). Operators, other processes, and the next start can
+ * then see them.
  */
 export class AccountPauses implements Service, PauseWatch {
   readonly name = 'pauses'
@@ -44,8 +44,8 @@ export class AccountPauses implements Service, PauseWatch {
   }
 
   /**
-   * Writes unsaved pauses, and applies the pauses that other processes stored. If
-   * the database fails, the next call retries.
+   * Writes unsaved pauses, and applies the pauses that other processes stored. If the database fails, the
+   * next call retries.
    */
   async exchange(clients = this.#o.clients()): Promise<void> {
     const { db, log } = this.#o
@@ -97,7 +97,7 @@ function pauseText(account: string, until: TimeText, reason: string): string {
   return `account ${account} waits until ${until.slice(0, 19)}Z: ${reason}`
 }
 
-/** Lets a command wait for the end of a short pause. @throws BusyError if the pause is long. */
+/** Lets a command wait for the end of a short pause. @throws BusyError if the pause is longer than a minute. */
 export async function waitForPause(
   { account, client, clock }: { readonly account: string; readonly client: UpstreamClient; readonly clock: Clock },
   signal: AbortSignal,

@@ -16,8 +16,8 @@ import { slotsAt } from './slots.ts'
 
 const TICK_MS = 1_000
 /**
- * Shortest time between two reads of all active submissions. A delivery that names no
- * submission requests such reads (trap 25).
+ * Shortest time between two reads of all active submissions. A delivery that names no submission requests such
+ * reads (trap 25).
  */
 const SWEEP_EVERY_MS = 300_000
 const SWEEP_ACTIVE_MS = 30 * 86_400_000
@@ -25,8 +25,8 @@ const SWEEP_STEP = 300
 const SWEEP_PAUSE_MS = 10
 
 /**
- * Priority of claimed reads. `woken`: requested reads. `kept`: one failing read and one
- * background read, which would otherwise never run.
+ * Priority of claimed reads. `woken`: requested reads. `kept`: one failing read and one background read, which would
+ * otherwise never run.
  */
 const priorities = { kept: 2, woken: 1, scheduled: 0 }
 type Priority = keyof typeof priorities
@@ -162,8 +162,8 @@ export class AccountPoller implements Service {
   }
 
   /**
-   * True if the read would only fail. While the read waited, the service became
-   * unavailable, or this kind of read was switched off.
+   * True if the read would only fail. While the read waited, the service became unavailable, or this kind of read
+   * was switched off.
    */
   #isPointless({ read }: ReadClaim): boolean {
     const { client, switches } = this.#o

@@ -21,16 +21,21 @@ import { fullReadIntervalMs, type PollPolicy, pollIntervalMs, readIntervalMs } f
 /** Lease of a read. Each page renews it. */
 export const READ_LEASE_MS = LONGEST_LEASE_MS
 const FAILURE_BASE_MS = 1_000
-/** After this many consecutive failures, or one slow failure, a read gets a lower rank. */
+/**
+ * After this many consecutive failures, or one failure that took at least `SLOW_FAILURE_MS`, a read gets a lower rank.
+ */
 const FAILURES_TO_RANK = 3
 const SLOW_FAILURE_MS = 4_000
 const FAILURE_CAP_MS = 900_000
 /** Backoff if an empty page repeats its cursor (trap 2). */
 const STALL_BASE_MS = 1_000
 const STALL_CAP_MS = 30_000
-/** Backoff after hundreds of empty pages. It grows up to the longest poll interval. */
+/** Backoff after hundreds of empty pages. The backoff grows up to the longest poll interval. */
 const COSTLY_STALL_BASE_MS = 60_000
-/** Waits after consecutive 404s. The last wait repeats after the submission counts as gone (trap 48). */
+/**
+ * Waits after the first, the second, and each later consecutive 404. After the third 404, the submission counts as
+ * gone, and the wait is at least `poll.maxMs` (trap 48).
+ */
 const NOT_FOUND_WAIT_MS = [30_000, 120_000, 3_600_000] as const
 export interface ClaimedReadOptions extends ServiceParts {
   readonly client: UpstreamClient
@@ -79,11 +84,12 @@ async function readFeed(o: ClaimedReadOptions, claim: ReadClaim, signal: AbortSi
 }
 
 /**
- * Reads the pages of a feed. A refusal of any kind counts as a refused cursor, because the
- * specification doesn't define how a cursor is refused.
- * If the feed can then be read from the beginning, the stored cursor is replaced (trap 17). A full
- * re-read doesn't change the stored cursor.
- * @param refusal why the service refused the stored cursor; null if it didn't.
+ * Reads the pages of a feed. If the service rejects a request with the stored cursor, this counts as a rejected cursor,
+ * because the specification doesn't define how a cursor is rejected.
+ * If the feed can then be read from the beginning, the new cursor replaces the stored cursor (trap 17). A full re-read
+ * for any other reason doesn't change the stored cursor.
+ * @param since the cursor to read from; null: the beginning.
+ * @param refusal why the service rejected the stored cursor; null if the service didn't reject the cursor.
  */
 async function walk(
   o: ClaimedReadOptions,
@@ -140,7 +146,7 @@ function afterFeedRead(o: ClaimedReadOptions, claim: ReadClaim, walk: FeedRead, 
   const quietMs = o.clock.now() - msFromTime(activeAt)
   const settled = { ...base, stalledFeedReads: 0, activeAt, rank: rank.routine, dueInMs: pollIntervalMs(o.policy, quietMs, o.clock) }
   if (walk.isFullRead) return { ...settled, fullReadDueInMs: fullReadIntervalMs(o.policy, quietMs, o.clock) }
-  // The first read of this feed was interrupted. Only a full re-read confirms the records before its cursor.
+  // The first read of this feed was interrupted. Only a full re-read confirms the records before the stored cursor.
   if (walk.firstFeedRead) {
     const requestFullReadInMs = Math.min(FULL_READ_COALESCE_MS, fullReadIntervalMs(o.policy, quietMs, o.clock))
     return { ...settled, dueInMs: Math.min(settled.dueInMs, requestFullReadInMs), requestFullReadInMs }
@@ -149,8 +155,8 @@ function afterFeedRead(o: ClaimedReadOptions, claim: ReadClaim, walk: FeedRead, 
 }
 
 /**
- * @returns the time of the last activity. With new records, this is now. In the first read of a feed, this is the time
- * of the newest record, because the records are history.
+ * @returns the time of the last activity. If the read returned new records, this is now. In the first read of a feed,
+ * this is the time of the newest record, because all records are history. Without new records, the time stays the same.
  */
 function activityOf(o: ClaimedReadOptions, claim: ReadClaim, end: FeedReadEnd, changed: boolean): TimeText {
   const now = timeFromMs(o.clock.now())
@@ -215,8 +221,8 @@ async function settleFailure(o: ClaimedReadOptions, claim: ReadClaim, error: unk
   const failures = countedOnce(o, claim.failures)
   const dueInMs = Math.max(retryAfterOf(error), backoffMs(o.clock, failures, FAILURE_BASE_MS, FAILURE_CAP_MS))
   const isFailing = failures >= FAILURES_TO_RANK || tookMs >= SLOW_FAILURE_MS
-  // A throttled read keeps its rank. Its wait grows each time, because every
-  // throttled request lowers the account's rate.
+  // A throttled read keeps its rank. Its wait grows each time, because every throttled request lowers
+  // the account's rate.
   const ranked = isDetail(claim.read) ? rank.background : kind === 'throttled' ? claim.rank : isFailing ? rank.failing : rank.routine
   const settled = { ...kept, ...fullReadDeferral(claim, failures), rank: ranked, dueInMs, failures }
   await o.db.write('read-failed', (tx) => settleRead(tx, claim, settled))
@@ -235,12 +241,18 @@ function fullReadDeferral(claim: ReadClaim, failures: number): Pick<ReadSettleme
   return keepsOut ? { fullReadNotBeforeMs: FAILURE_CAP_MS } : {}
 }
 
-/** A command neither extends the backoff of scheduled reads nor confirms a 404. */
+/**
+ * @returns the new number of failures or 404s. A command's read only raises 0 to 1. So commands neither extend the
+ * backoff of scheduled reads nor confirm a 404.
+ */
 function countedOnce({ cause }: ClaimedReadOptions, before: number): number {
   return cause === 'command' ? Math.max(1, before) : before + 1
 }
 
-/** Stores a 404. After several 404s, the submission counts as gone. Its rows stay, and it is read rarely (trap 48). */
+/**
+ * Stores a 404. After several 404s, the submission counts as gone (trap 48). Its rows stay, and the submission
+ * is read rarely.
+ */
 async function settleMiss(
   o: ClaimedReadOptions,
   claim: ReadClaim,

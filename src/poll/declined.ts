@@ -2,8 +2,8 @@ import type { ReadClaim, ReadSettlement } from '../store/reads/claims.ts'
 import { rank } from '../store/reads/reads.ts'
 
 /**
- * Waits after consecutive refusals. The first wait is short, because the service may
- * not offer the read for a new submission yet.
+ * Waits after consecutive refusals. The first wait is short, because the service may not offer the read for a
+ * new submission yet.
  */
 const WAIT_MS = [120_000, 3_600_000, 86_400_000] as const
 
@@ -13,8 +13,8 @@ export function declinedWaitMs(failures: number): number {
 }
 
 /**
- * @returns how to store a detail read that was rejected with 403 or 404. The rejection counts neither against
- * the submission nor against the credentials.
+ * @returns how to store a detail read that was rejected with 403 or 404. The rejection counts neither against the
+ * submission nor against the credentials.
  * @param failures consecutive failures, including this one.
  */
 export function afterDeclined(claim: ReadClaim, failures: number, error: string | null): ReadSettlement {

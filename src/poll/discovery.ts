@@ -31,30 +31,36 @@ const IDENTITY_MS = 600_000
 const SUBMISSION_KEY = 'submission_id'
 const STEP = 200
 const PAUSE_MS = 10
-/** Limit of new submissions in one answer. A list of other objects may use the same key. */
+/**
+ * Maximum of new submissions that are tracked from one answer. Protects against a list of other objects that also have
+ * a field `submission_id`.
+ */
 const MAX_NEW = 10_000
 const MAX_PATHS = 10_000
 const KEPT_CHARS = { plain: 1024 * 1024, expanded: 16 * 1024 } as const
 const RETRY_BASE_MS = 60_000
-/** Longest interval of a refused path that contains an id, as a multiple of `everyMs`. */
+/** If a path that contains an id is refused, its interval grows up to this multiple of `everyMs`. */
 const LONGEST_PROBE_FACTOR = 32
 const FAILURES_TO_LOG = 3
 /** If the identity stays unknown for this many ticks (about a minute), a warning is logged. */
 const UNIDENTIFIED_TICKS_TO_LOG = 30
 
 export interface DiscoveryOptions extends GateOptions {
-  /** Paths from the settings. A key in braces is replaced by each id that other answers contain under this key. */
+  /**
+   * Paths from the settings. A key in braces, such as `{insured_id}`, is replaced by each id that other answers contain
+   * under this key.
+   */
   readonly paths: readonly string[]
   /** By path: the field of listed items that contains the submission's id. */
   readonly idFields?: Readonly<Record<string, string>>
   readonly everyMs: number
-  /** Limit of new submissions in one answer. Default: 10,000. */
+  /** Maximum of new submissions that are tracked from one answer. Default: 10,000. */
   readonly maxNew?: number | undefined
 }
 
 interface Tracked {
   readonly found: number
-  /** True if the answer contains more new submissions. */
+  /** True if the answer contains more new submissions than `maxNew`. The others wait for the next read of the path. */
   readonly limited: boolean
 }
 
@@ -68,7 +74,7 @@ export class Discovery extends DueLoop<PathClaim> {
   #identifiedAt = Number.NEGATIVE_INFINITY
   #pausedUntil = Number.NEGATIVE_INFINITY
   #unidentifiedTicks = 0
-  /** When a failure of each path was last logged. */
+  /** When a failure of each path from the settings was last logged, by the steady clock. */
   readonly #loggedAt = new Map<string, number>()
 
   constructor(options: DiscoveryOptions) {

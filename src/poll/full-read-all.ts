@@ -17,8 +17,8 @@ const STEP = 200
 const PAUSE_MS = 20
 
 /**
- * Requests a full re-read of all feeds after a log divergence, and records when all
- * are done. Several processes may run this.
+ * Requests a full re-read of all feeds after a log divergence, and records when all re-reads are done. Several
+ * processes may run this.
  */
 export class ReadAllAgain implements Service {
   readonly name = 'full re-reads after a log divergence'

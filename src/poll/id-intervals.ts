@@ -4,15 +4,15 @@ import type { PollPolicy } from './intervals.ts'
 
 const DAY_MS = 86_400_000
 /**
- * A bind request that changed recently is read once in this many polls of a quiet submission. Bind requests have no
- * events, so only a read finds a change (trap 80).
+ * A recently changed bind request is read every `quietMs` × this factor. Bind requests have no events, so only a read
+ * finds a change (trap 80).
  */
 const POLLS_PER_BIND = 4
-/** Later, the wait is this share of the time since the last change, up to `maxMs`. */
+/** The wait for a bind request grows to this share of the time since its last change, up to `maxMs`. */
 const QUIET_SHARE = 1 / 4
 /**
- * Statuses that count as final. `bind_failed` doesn't, because the service reviews it. Even these statuses may change,
- * so final bind requests are still read, but rarely (trap 60).
+ * Statuses that count as final. `bind_failed` isn't final, because the service reviews such requests. Even a final
+ * status may change, so final bind requests are still read, but rarely (trap 60).
  */
 const FINAL_STATUSES: ReadonlySet<unknown> = new Set(['bound', 'cancelled', 'declined', 'expired'])
 

@@ -36,8 +36,8 @@ export interface IdReadOptions extends Omit<IdReadContext, 'db'>, ServiceParts {
 export type IdReadEnd = 'read' | 'gone' | 'declined' | 'failed'
 
 /**
- * Runs one claimed read by id, applies the answer, and schedules the next read. A failure
- * affects neither the submission nor the account.
+ * Runs one claimed read by id, applies the answer, and schedules the next read. A failure affects neither the
+ * submission nor the account.
  * @throws LeaseLostError if another process has the read; database errors; the abort reason of `signal`.
  */
 export async function carryOutIdRead(o: IdReadOptions, claim: IdClaim, cause: Cause, signal: AbortSignal): Promise<IdReadEnd> {
@@ -90,7 +90,7 @@ function namedIn(claim: IdClaim, cause: Cause, answer: unknown): Observation[] {
           .slice(0, MAX_SUBMISSIONS)
       : []
   const tracked = others.map((id): Observation => ({ kind: 'request', account, submissionId: id, cause, reads: [], trackedVia: 'insured' }))
-  // A policy of an insured may belong to any of the insured's submissions.
+  // A policy of an insured may belong to any of the insured's submissions. So no submission is assumed for it.
   const ids = knownIdsIn(answer, read === 'insured' ? '' : submissionId)
   return ids.length === 0 ? tracked : [...tracked, { kind: 'named', account, submissionId, cause, ids, via: read }]
 }
@@ -101,7 +101,8 @@ function stateFact(claim: IdClaim, cause: Cause, view: View, readAt: string): St
 }
 
 /**
- * Stores a 404. After several 404s, a record that was read before counts as gone. Its row stays, and it is read rarely.
+ * Stores a 404. After several 404s, a record that was read before counts as gone. Its row stays, and the
+ * record is read rarely.
  */
 async function settleMiss(o: IdReadOptions, claim: IdClaim, cause: Cause, error: string): Promise<'gone'> {
   // A command doesn't confirm a 404.

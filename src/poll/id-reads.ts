@@ -21,8 +21,8 @@ export interface IdReadsOptions extends IdReadOptions {
 }
 
 /**
- * Reads bind requests, policies, and insureds by their id (`known_ids`). Reads nothing while the account
- * is stopped or its brokerage is unchecked.
+ * Reads bind requests, policies, and insureds by their id (`known_ids`). Reads nothing while the account is stopped or
+ * its brokerage is unchecked.
  */
 export class IdReads extends DueLoop<IdClaim> {
   readonly #o: IdReadsOptions
@@ -50,7 +50,7 @@ export class IdReads extends DueLoop<IdClaim> {
     const wasRead = lastReadAt !== null
     const end = await carryOutIdRead(this.#o, claim, 'poll', signal)
     if (end === 'read') await switches.noteRead(read)
-    // A 404 is normal for a new id (trap 79).
+    // A 404 is normal for a new id (trap 79), and counts as a refusal only after `LATE_NOT_FOUND` 404s.
     const isLate = wasRead || notFound >= LATE_NOT_FOUND
     if (end === 'declined' || (end === 'gone' && isLate)) await switches.noteDeclined(read, namedFor ?? '', wasRead)
   }

@@ -55,8 +55,8 @@ export function fullReadIntervalMs(policy: PollPolicy, quietForMs: number, clock
 }
 
 /**
- * @returns the longest wait of each read, for each range of the time since the last
- * activity. The shortest range comes first.
+ * @returns the longest wait of each read, for each range of the time since the last activity. The shortest
+ * range comes first.
  */
 export function longestIntervals(policy: PollPolicy): LongestWaits[] {
   const noJitter = { random: () => 0 }

@@ -1,10 +1,11 @@
 import type { Clock } from '../base/clock.ts'
 import { type ReadKind, readKinds } from '../model/reads.ts'
 
-/** Answers older than this don't count. */
+/** Answers older than this don't count for a wave. */
 export const WAVE_WINDOW_MS = 600_000
 /**
- * Number of missing submissions that form a wave. In an account with fewer submissions, all of them, but at least two.
+ * Number of submissions answered with 404 that form a wave. An account with fewer submissions needs all of them, but
+ * at least two.
  */
 const WAVE = 5
 const SMALLEST_WAVE = 2
@@ -18,8 +19,9 @@ export class NotFoundWave {
   readonly #clock: Clock
   readonly #latest = new Map<string, { gone: boolean; at: number }>()
   /**
-   * Reads that were answered with 404 in an earlier wave. If they still get 404 after the account is active again, the
-   * submissions are really gone. They don't count again, because they would only pause the account again.
+   * Reads that were answered with 404 in an earlier wave. If a read still gets 404 after the account is active
+   * again, its submission is really gone. The read then doesn't count for another wave, which would only pause
+   * the account again.
    */
   readonly #pastWaves = new Set<string>()
 
@@ -28,8 +30,8 @@ export class NotFoundWave {
   }
 
   /**
-   * Records the latest answer for a submission that was read before. A read of an
-   * earlier wave counts again after a success.
+   * Records the latest answer for a submission that was read before. A read of an earlier wave counts again
+   * after a success.
    */
   note(submissionId: string, read: ReadKind, gone: boolean): void {
     this.#latest.delete(submissionId)
@@ -45,8 +47,8 @@ export class NotFoundWave {
 
   /**
    * @param readBefore number of submissions that were ever read.
-   * @returns true if enough submissions are missing, and at least half of the
-   * submissions with a recent answer are missing.
+   * @returns true if enough submissions (`WAVE`) were answered with 404, and these are at least half of the submissions
+   * with a recent answer.
    */
   isWave(readBefore: number): boolean {
     const needed = Math.max(SMALLEST_WAVE, Math.min(WAVE, readBefore))
@@ -55,7 +57,7 @@ export class NotFoundWave {
     return gone >= needed && gone * 2 >= this.#latest.size
   }
 
-  /** Ends the wave. @returns the missing submissions. */
+  /** Ends the wave. @returns the submissions of the wave, which were answered with 404. */
   take(): string[] {
     const missing = [...this.#latest].filter(([, answer]) => answer.gone).map(([submissionId]) => submissionId)
     this.clear()

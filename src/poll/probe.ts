@@ -28,7 +28,10 @@ export async function probe(client: UpstreamClient, submissionIds: readonly stri
   return answers
 }
 
-/** @returns the message of the last refusal, if all answers other than 404 are refusals; otherwise null. */
+/**
+ * @returns the message of the last refusal, if all answers other than 404 are refusals. Otherwise, or if every answer
+ * is 404, null.
+ */
 export function refusalIn(answers: readonly ProbeOutcome[]): string | null {
   const found = answers.filter(({ kind }) => kind !== 'gone')
   return found.every(({ kind }) => kind === 'auth') ? (found.at(-1)?.message ?? null) : null

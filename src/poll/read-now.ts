@@ -28,10 +28,12 @@ export interface WantedRead<Claim> {
 }
 
 /**
- * Runs reads immediately, within the account's rate. If another process has claimed a read, waits until it is released.
+ * Runs reads immediately, within the account's rate. If another process has claimed a read, waits until that process
+ * releases the read.
  * @param stopReason returns why no further read is allowed; null: reads are allowed.
  * @returns the failed reads.
- * @throws BusyError if the service requests a long pause; database errors, after the other reads in flight ended.
+ * @throws BusyError if the service requests a pause of more than a minute; database errors, after the other reads
+ * in flight ended.
  */
 export async function readNow<Claim>(
   o: SyncOptions,

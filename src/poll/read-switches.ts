@@ -13,7 +13,7 @@ import {
   wasEverRead,
 } from '../store/reads/reads-off.ts'
 
-/** If a read is refused for this many submissions, without a success, the read is switched off. */
+/** If one kind of read is refused for this many submissions, without a success, this kind is switched off. */
 const SEVERAL = 3
 const RETRY_MS = 86_400_000
 const TICK_MS = 1_000
@@ -27,9 +27,10 @@ export interface ReadSwitchesOptions extends Pick<ServiceParts, 'db' | 'clock' |
 }
 
 /**
- * Decides which reads of an account are switched off. A read is off if the settings omit it. A read
- * is also off if the service refused it (403 or 404) for several submissions whose requirements view
- * it shows. A refused read is retried daily.
+ * Decides which reads of an account are switched off:
+ * - reads that the settings omit
+ * - reads that the service refuses (403 or 404) for several submissions, although it answers the requirements read of
+ *   these submissions. Such a read is retried daily.
  */
 export class ReadSwitches implements Service {
   readonly name: string
@@ -40,11 +41,11 @@ export class ReadSwitches implements Service {
   #refused = new Set<OptionalRead>()
   /** Reads that were switched on again and must be requested soon. */
   readonly #isAgain = new Set<OptionalRead>()
-  /** For each read, submissions for which it was refused since its last success. */
+  /** For each read, the submissions for which the service refused the read since its last success. */
   readonly #declined = new Map<OptionalRead, Set<string>>()
   /**
-   * Number of changes that are being stored, and of changes already stored. If a change is stored while
-   * rows are loaded, the rows may be outdated.
+   * `#storing`: number of changes that are being stored now. `#stored`: number of changes stored so far. If a change is
+   * stored while rows are loaded, the loaded rows may be outdated.
    */
   #storing = 0
   #stored = 0
@@ -68,10 +69,10 @@ export class ReadSwitches implements Service {
   }
 
   /**
-   * Records a refusal (403 or 404). Ignores refusals that were in flight when the read was switched off,
-   * because they would postpone the next retry.
-   * @param wasRead true if this read of the submission, or this id, ever
-   * succeeded. Otherwise the record may not exist yet.
+   * Records a refusal (403 or 404). Ignores refusals that were in flight when the read was switched off, because they
+   * would postpone the next retry.
+   * @param wasRead true if this read of the submission, or this id, ever succeeded. Otherwise the record may
+   * not exist yet.
    */
   async noteDeclined(read: OptionalRead, submissionId: string, wasRead: boolean): Promise<void> {
     const { db, account, log } = this.#o
@@ -121,8 +122,8 @@ export class ReadSwitches implements Service {
   }
 
   /**
-   * Loads the switches, including changes of other processes. If this process stores a change
-   * during the load, ignores the loaded rows.
+   * Loads the switches, including changes of other processes. If this process stores a change during the load, ignores
+   * the loaded rows.
    */
   async #lookUp(): Promise<void> {
     const { db, account } = this.#o

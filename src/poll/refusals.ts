@@ -31,7 +31,7 @@ export class Refusals {
 /**
  * Chooses the submissions to read in order to find out whether the account may be read.
  * @param known submissions of the account.
- * @returns up to ten known submissions that were not refused, and the last refused submission.
+ * @returns at most ten submissions: known submissions that weren't refused, then the last refused submission.
  */
 export function submissionsToProbe(refused: ReadonlySet<string>, known: readonly string[]): string[] {
   const others = known.filter((id) => !refused.has(id)).slice(0, Math.max(0, RUN - refused.size))

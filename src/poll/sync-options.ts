@@ -13,7 +13,7 @@ export interface SyncOptions extends GateOptions {
 }
 
 export interface FailedRead extends SubmissionRef {
-  /** A kind of read, or `extra read` and the name of an extra read. */
+  /** A kind of read, such as `events`, or `extra read NAME`. */
   readonly read: string
   readonly reason: string
 }

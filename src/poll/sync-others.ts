@@ -10,8 +10,8 @@ import { type Failure, readNow } from './read-now.ts'
 import type { FailedRead, SyncOptions } from './sync-options.ts'
 
 /**
- * Reads the bind requests, policies, and insureds of these submissions immediately.
- * Also reads the ids that the answers name.
+ * Reads the bind requests, policies, and insureds of these submissions immediately. Also reads the ids that
+ * the answers name.
  * @param submissionIds known submissions; `['']`: ids that belong to no submission.
  * @param off reads to skip.
  */

@@ -27,7 +27,8 @@ export class Sync {
   /**
    * @param submissionIds known submissions, at most some hundreds.
    * @returns the failed reads.
-   * @throws BusyError if the service requests a long pause; database errors; the abort reason of `signal`.
+   * @throws BusyError if the service requests a pause of more than a minute; database errors; the abort
+   * reason of `signal`.
    */
   async read(submissionIds: readonly string[], signal: AbortSignal): Promise<FailedRead[]> {
     const { account, db } = this.#o
@@ -76,7 +77,7 @@ export class Sync {
   async #carryOut(claim: ReadClaim, signal: AbortSignal): Promise<Failure | null> {
     const { account, db, clock } = this.#o
     const begunAt = clock.now()
-    // Only a full re-read returns records that became visible before the cursor's position.
+    // Records can become visible at positions before the cursor. Only a full re-read returns them.
     const end = await carryOutRead({ ...this.#o, cause: 'command' }, { ...claim, fullReadDue: true }, signal)
     if (await this.#gate.note(claim, end, begunAt)) this.#stopReason = `account ${account} is paused: many submissions are not found`
     if (end === 'read') return null

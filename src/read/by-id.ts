@@ -14,7 +14,7 @@ export interface IdRequest {
   readonly submissionId: string
 }
 
-/** `answer` is the raw answer, which may contain ids of further records. */
+/** The record as a view, and the raw answer of the service. The raw answer may contain ids of other records. */
 export interface IdAnswer {
   readonly view: View
   readonly answer: unknown

@@ -10,12 +10,14 @@ import { rawOf } from '../upstream/wire/fields.ts'
 
 export interface FeedPage {
   readonly observations: readonly (EventObservation | MessageObservation)[]
-  /** Malformed items. They are stored and don't stop the read. */
+  /** Malformed items. The caller stores them, and the read continues. */
   readonly unreadable: readonly Unreadable[]
   readonly nextCursor: string | null
-  /** Whether `next_cursor` is null. A missing `next_cursor` doesn't confirm the end. */
+  /**
+   * Whether the page has `next_cursor: null`. A missing `next_cursor` also ends the read, but doesn't confirm the end.
+   */
   readonly isEndConfirmed: boolean
-  /** Time of the newest item on this page. */
+  /** Time of the newest item on this page; null if no item has a time. */
   readonly newestAt: TimeText | null
 }
 
@@ -28,13 +30,16 @@ export interface FeedRead extends SubmissionRef, Origin {
   readonly priority?: Priority
 }
 
-/** Why a feed read ended early. If `isCostly`, each attempt costs many requests, so retries wait longer. */
+/** Why a feed read ended early. `isCostly`: the read used many requests, so the next attempt waits longer. */
 interface Stall {
   readonly reason: string
   readonly isCostly: boolean
 }
 
-/** Result of a feed read. `stall` is set if the cursors never reach the end of the feed (trap 2). */
+/**
+ * Result of a feed read. `stall` is set if the read stopped before the end of the feed, for example because a cursor
+ * repeated (trap 2).
+ */
 export interface FeedReadEnd {
   readonly stall: Stall | null
   /** Whether the last page had `next_cursor: null`. */
@@ -50,9 +55,10 @@ const MAX_PAGES = 100_000
 const MAX_EMPTY_PAGES = 200
 
 /**
- * Reads a feed page by page until `next_cursor` is null (traps 1 to 3). Fetches the next page while the current page is
- * applied. Pages are committed in order.
- * @param commit applies a page and stores its cursor, in one transaction. `end` is null except for the last page.
+ * Reads a feed page by page until `next_cursor` is null (traps 1 to 3), or until the feed stalls. Fetches the next page
+ * while the current page is applied. Pages are committed in order.
+ * @param commit applies a page and stores its cursor, in one transaction. For the last page, `end` is the result of the
+ * read; for other pages, null.
  * @throws errors of the client and of `commit`.
  */
 export async function readFeedPages(
@@ -71,7 +77,7 @@ export async function readFeedPages(
     const stall = stallOf(page.nextCursor, seen, pages, emptyPages)
     seen.add(page.nextCursor)
     const last = page.nextCursor === null || stall !== null
-    // An empty cursor is never stored, because it would restart the feed.
+    // An empty cursor is never stored. With an empty cursor, the next read would begin at the start of the feed.
     if (page.nextCursor === '') page = { ...page, nextCursor: null }
     if (page.newestAt !== null && (newestAt === null || page.newestAt > newestAt)) newestAt = page.newestAt
     const next = last ? null : prefetch(fetchPage(client, { ...walk, pagesBefore: true }, page.nextCursor, signal))
@@ -83,8 +89,8 @@ export async function readFeedPages(
 }
 
 /**
- * @returns why the read must end early, or null.
- * @param seen every cursor of this feed read. A repeated cursor means a loop.
+ * @returns why the read must end early; null if the read can continue or is complete.
+ * @param seen all earlier cursors of this feed read. A repeated cursor means a loop.
  */
 function stallOf(cursor: string | null, seen: ReadonlySet<string | null>, pages: number, emptyPages: number): Stall | null {
   if (cursor === null) return null
@@ -114,7 +120,9 @@ async function fetchPage(client: UpstreamClient, walk: FeedRead, since: string |
   return { observations, unreadable, nextCursor: page.nextCursor, isEndConfirmed: page.isEndConfirmed, newestAt }
 }
 
-/** Prevents an unhandled rejection. The caller gets the error when it awaits the page. */
+/**
+ * Prevents an unhandled rejection if fetching fails before the caller awaits the page. The caller still gets the error.
+ */
 function prefetch(page: Promise<FeedPage>): Promise<FeedPage> {
   page.catch(() => undefined)
   return page

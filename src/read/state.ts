@@ -17,7 +17,7 @@ const readers: Readonly<Record<OwnStateRead, (answer: unknown) => View | null>> 
 /**
  * Reads one view of a submission's state. Only the requirements view has the rail, which lists the lanes (trap 11).
  * @throws errors of the client.
- * @throws UpstreamTransientError if the answer has another shape.
+ * @throws UpstreamTransientError if the answer isn't the requested view.
  */
 export async function readState(
   client: UpstreamClient,

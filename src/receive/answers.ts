@@ -3,7 +3,7 @@ type Status = 204 | 401 | 404 | 413 | 429 | 503
 export interface Answer {
   readonly status: Status
   readonly body: string
-  /** Value of the header `Retry-After`, in seconds. */
+  /** Value of the header `Retry-After`, in seconds; null for no header. */
   readonly retryAfter: string | null
   /** The status as a metric label. */
   readonly label: string

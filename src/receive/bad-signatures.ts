@@ -3,10 +3,13 @@ import { addressKey } from '../base/client-address.ts'
 const WINDOW_MS = 60_000
 const MAX_ADDRESSES = 10_000
 
-/** Counts bad signatures or tokens for each sender address. Keeps the 10,000 addresses that failed last. */
+/**
+ * Counts bad signatures or tokens for each sender address. Keeps counts of the 10,000 addresses
+ * that failed most recently.
+ */
 export class BadSignatures {
   readonly #most: number
-  /** Times of recent failures for each address, in ms since the epoch. The address that failed last is at the end. */
+  /** Times of recent failures by address, in ms since the epoch. The map's last address is the one that failed last. */
   readonly #times = new Map<string, number[]>()
 
   /** @param most bad signatures allowed per address and minute. */
@@ -17,7 +20,7 @@ export class BadSignatures {
   /**
    * Counts one bad signature.
    * @param now milliseconds since the epoch.
-   * @returns true if the address already had the allowed number within the last minute.
+   * @returns true if this bad signature exceeds the number that the address may send within a minute.
    */
   note(address: string, now: number): boolean {
     const key = addressKey(address)
@@ -30,7 +33,7 @@ export class BadSignatures {
     return limited
   }
 
-  /** @returns true if the address had the allowed number of bad signatures within the last minute. */
+  /** @returns true if the address has sent the allowed number of bad signatures within the last minute. */
   isLimited(address: string, now: number): boolean {
     return this.#times.size > 0 && this.#isFull(this.#times.get(addressKey(address)) ?? [], now)
   }

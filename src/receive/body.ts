@@ -15,22 +15,28 @@ type BodyFault = 'too_large' | 'many_chunks' | 'no_room' | 'late' | 'cut'
 interface BodyLimits {
   /** Maximum size of one body, also if the sender announces no length. */
   readonly limitBytes: number
-  /** Memory that all bodies share. `readBody` reserves it, and the caller releases the bytes of a complete body. */
+  /**
+   * Memory that all bodies share. `readBody` reserves each body's bytes. The caller must release the bytes of a
+   * complete body; `readBody` releases those of an incomplete body.
+   */
   readonly memory: MemoryBudget
   readonly deadline: Deadline
 }
 
-/** `readBody` merges this many chunks into one buffer. A chunk of a single byte takes a few hundred bytes of memory. */
+/**
+ * `readBody` merges this many chunks into one buffer. Otherwise each chunk, even of a single byte, would take a few
+ * hundred bytes of memory.
+ */
 const CHUNKS_MERGED = 256
 
 /**
- * Reads a request body. Reads and drops the rest of a rejected body. Never rejects.
+ * Reads a request body. If reading stops early, drops the rest of the body as it arrives. The promise never rejects.
  * @returns the raw bytes, or the reason why reading stopped.
  */
 export function readBody(stream: Readable, limits: BodyLimits): Promise<Buffer | BodyFault> {
   const { limitBytes, memory, deadline } = limits
   return new Promise((resolve) => {
-    /** Merged chunks, followed by chunks that are not merged yet. */
+    /** Merged chunks, followed by chunks that are not merged yet. `merged` is the number of merged chunks. */
     const chunks: Buffer[] = []
     let merged = 0
     let length = 0

@@ -17,7 +17,10 @@ export class Deadline {
     return this.#expired
   }
 
-  /** Sets the action to run on expiry, instead of an earlier action; null sets none. Has no effect after expiry. */
+  /**
+   * Sets the action to run on expiry. Replaces the earlier action; null removes it. After expiry, a
+   * new action never runs.
+   */
   onExpiry(action: (() => void) | null): void {
     this.#action = action
   }

@@ -15,7 +15,7 @@ interface GroupCommitOptions {
   readonly appender: Appender
   readonly log: Log
   readonly observer: Observer
-  /** Maximum total size of waiting bodies. Further deliveries are answered 503. */
+  /** Maximum total size of waiting bodies, in bytes. If a delivery would exceed it, the delivery is answered 503. */
   readonly waitingBytes: number
 }
 
@@ -23,7 +23,10 @@ const WAITING_ROWS = 4_096
 /** Limits of one transaction. A delivery with a body above `BATCH_BYTES` gets its own transaction. */
 const BATCH_ROWS = 512
 const BATCH_BYTES = 8 << 20
-/** Maximum event loop turns to wait for more deliveries before storing a batch. */
+/**
+ * Maximum event loop turns to wait for more deliveries before storing a batch. `blocking` applies if
+ * `Appender.blocking` is true, `other` otherwise.
+ */
 const MAX_TURNS = { blocking: 8, other: 1 } as const
 
 interface Waiting {
@@ -48,9 +51,9 @@ export class GroupCommit {
   }
 
   /**
-   * Stores a delivery. At the deadline, resolves with an error; a delivery that is in no transaction by then is not
-   * stored. Never rejects.
-   * @returns null if the delivery is durably stored; else the error. After an error, the delivery may still be stored.
+   * Stores a delivery. If the delivery isn't stored at the deadline, resolves with an error. A transaction that has
+   * already begun may still store the delivery. The promise never rejects.
+   * @returns null if the delivery is durably stored; otherwise the error.
    */
   add(delivery: NewDelivery, deadline: Deadline): Promise<Error | null> {
     if (deadline.expired) return Promise.resolve(tooLate())
@@ -76,8 +79,9 @@ export class GroupCommit {
   }
 
   /**
-   * Lets the event loop read requests that have already arrived, which takes a few hundred microseconds. SQLite stores
-   * them all in one commit. Postgres waits for one turn only, because requests are read during its commit.
+   * Waits until the event loop has read requests that already arrived, which takes a few hundred microseconds.
+   * SQLite then stores them in one commit. On Postgres, waits for one turn only, because requests are also
+   * read during a commit.
    */
   async #gather(): Promise<void> {
     const maxTurns = this.#o.appender.blocking ? MAX_TURNS.blocking : MAX_TURNS.other
@@ -99,7 +103,7 @@ export class GroupCommit {
       if (batch.length >= BATCH_ROWS || (batch.length > 0 && bytes + length > BATCH_BYTES)) break
       taken += 1
       this.#waitingBytes -= length
-      // The sender already got a 503.
+      // Skips this delivery, because its sender already got a 503.
       if (waiting.deadline.expired) continue
       bytes += length
       batch.push(waiting)
@@ -121,22 +125,22 @@ export class GroupCommit {
     observer.set('inbox_append_rows', batch.length)
     for (const [position, waiting] of batch.entries()) {
       const outcome = outcomes[position]
-      // If the database reports no outcome, the delivery may not be stored.
+      // If the database reports no outcome, the delivery may not be stored, so it counts as failed.
       waiting.resolve(outcome === undefined ? new TransientError('the database gave no outcome for this delivery') : outcome)
     }
     this.#report(batch, outcomes)
   }
 
   /**
-   * Logs one line when storing begins to fail, and one when storing works again. Logs single failed deliveries
-   * separately.
+   * Logs one line when storing begins to fail, and one when storing works again. Logs
+   * single failed deliveries separately.
    */
   #report(batch: readonly Waiting[], outcomes: readonly (Error | null)[]): void {
     const { log } = this.#o
     const failures = outcomes.filter((outcome) => outcome !== null)
     const [failure] = failures
-    // If a single delivery failed, the delivery itself may be the cause. If several failed together, the database is
-    // the cause.
+    // If all of several deliveries failed, or the only one failed with a TransientError, the database is the cause.
+    // Otherwise each failed delivery itself may be the cause.
     if (failure !== undefined && failures.length === batch.length && (batch.length > 1 || failure instanceof TransientError)) {
       if (this.#notStored === 0)
         log.error({ err: failure }, `deliveries cannot be stored now and are answered 503 (${messageOf(failure)}). The sender repeats them`)

@@ -53,13 +53,18 @@ interface DeliveryRequest {
 /** Time limit for an answer. The service waits 10 s for it (trap 29). */
 const ANSWER_WITHIN_MS = 8_000
 /**
- * Bytes of memory for bodies of requests in flight. Bodies that wait to be stored may take as much again. If twice
- * WEBHOOK_BODY_LIMIT is more, that value is used instead.
+ * Memory for bodies of requests in flight, in bytes. Bodies that wait to be stored have a limit of the same size. If
+ * twice WEBHOOK_BODY_LIMIT is larger, both limits have that value.
  */
 const MEMORY_BYTES = 64 << 20
-/** Bodies up to this size in bytes are verified immediately. Verifying a larger body takes more than 0.25 ms. */
+/**
+ * Size in bytes. If an address sent many bad signatures, its larger bodies wait in a queue for verification. Verifying
+ * a larger body takes more than 0.25 ms.
+ */
 const CHEAP_BODY_BYTES = 32 << 10
-/** Maximum number of large bodies that wait for verification, from senders of many bad signatures. */
+/**
+ * Maximum number of large bodies in the queue for verification. Only addresses with many bad signatures use this queue.
+ */
 const MAX_SUSPECTS = 32
 
 interface ReceivingAccount {
@@ -137,8 +142,8 @@ export class Receiver {
   }
 
   /**
-   * Answers new requests with 503. Resolves when all requests in flight are answered and all rejected deliveries are
-   * stored.
+   * Answers new requests with 503. Resolves when all requests in flight are answered and all
+   * rejected deliveries are stored.
    */
   async drain(): Promise<void> {
     this.#draining = true
@@ -185,10 +190,9 @@ export class Receiver {
   }
 
   /**
-   * Verifies a body. Bodies from senders of many bad signatures are verified too, because one may have a good
-   * signature. Large bodies of these senders are verified one at a time, and each waits for the next event loop turn
-   * first.
-   * @returns null if too many such bodies are waiting.
+   * Verifies the signature of a body. An address with many bad signatures may still send a good signature, so its
+   * bodies are verified too. Its large bodies are verified one at a time, each in a new turn of the event loop.
+   * @returns null if too many of these large bodies are waiting.
    */
   async #verify(
     { verifier }: ReceivingAccount,

@@ -43,7 +43,9 @@ const KEPT_HEADERS = [
 
 const MAX_LOGGED_LENGTH = 128
 
-/** Account label of requests to an unknown path. The path itself never becomes a label. */
+/**
+ * Metric label `account` of requests whose path names no configured account. The path itself is never used as a label.
+ */
 export const NO_ACCOUNT = 'unknown'
 
 /** Counts rejected deliveries. Logs and stores them within the limits of `RejectedStore`. */
@@ -98,7 +100,9 @@ function deliveryIdOf(headers: HeaderValues): string | undefined {
   return typeof id === 'string' ? id.slice(0, MAX_LOGGED_LENGTH) : undefined
 }
 
-/** @returns the headers to store with a body: those that its signature needs, and its type and encoding. */
+/**
+ * @returns the headers to store with a body: those that verify the signature, `content-type`, and `content-encoding`.
+ */
 export function storedHeaders(verified: Readonly<Record<string, string>>, headers: HeaderValues): Record<string, string> {
   return { ...verified, ...only(['content-type', 'content-encoding'], headers) }
 }

@@ -13,13 +13,13 @@ interface ReplayRejectedOptions {
   readonly lastUses: Pick<LastUses, 'note'>
   /** Verifiers by account name. */
   readonly verifiers: ReadonlyMap<string, DeliveryVerifier>
-  /** If set, only deliveries with these numbers. */
+  /** If set, verifies only deliveries with these values of `rejected_id`. */
   readonly ids?: readonly number[] | undefined
-  /** If set, only deliveries of this account. */
+  /** If set, verifies only deliveries of this account. */
   readonly account?: string | undefined
-  /** If set, only deliveries received at this time or later. */
+  /** If set, verifies only deliveries received at this time or later. */
   readonly since?: TimeText | undefined
-  /** If set, only deliveries received before this time. */
+  /** If set, verifies only deliveries received before this time. */
   readonly until?: TimeText | undefined
 }
 
@@ -31,8 +31,9 @@ interface ReplayedRejected {
 }
 
 /**
- * Verifies rejected deliveries again, oldest first, after a secret was corrected. Compares each timestamp with the
- * delivery's time of arrival. Stores verified deliveries in the inbox, which ignores duplicates.
+ * Verifies rejected deliveries again, oldest first. Call this after a webhook secret was corrected. Compares a
+ * delivery's timestamp with its time of arrival, not with the current time. Stores verified deliveries in the
+ * inbox, which ignores duplicates.
  * @throws TransientError if the database can't store a delivery. Deliveries accepted before then stay accepted.
  */
 export async function replayRejected(options: ReplayRejectedOptions): Promise<ReplayedRejected> {
@@ -56,12 +57,13 @@ async function replayOne({ store, appender, lastUses, verifiers }: ReplayRejecte
   const { account, received_at: receivedAt } = record
   const verifier = account === null ? undefined : verifiers.get(account)
   if (account === null || verifier === undefined) return 'unknown_account'
-  // The body is missing if the headers or the size were rejected. Neither has changed.
+  // A delivery without a stored body was rejected because of its headers or size. Both are unchanged,
+  // so the reason stays.
   if (record.body === null) return record.reason
   if (record.body_cut) return 'body_cut'
   const body = store.original(record.body, record)
-  // Protected text was dropped from the stored body, so its signature can't match. The feeds provide the content
-  // instead.
+  // Protected text was dropped from the stored body, so the signature can't match the body. The feeds
+  // provide the content instead.
   if (body.includes(`"${DROPPED}`)) return 'body_protected'
   const verified = verifier.verifyAt(msFromTime(receivedAt), record.headers, body)
   if (!verified.ok) return verified.reason

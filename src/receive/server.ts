@@ -28,7 +28,7 @@ export interface RunningReceiver {
   setAccounts(accounts: readonly AccountConfig[]): void
   /**
    * Stops listening, answers requests in flight, and closes every connection.
-   * @param graceMs time limit for these answers in ms. Then connections are closed without an answer.
+   * @param graceMs time limit for these answers in ms. After this time, connections are closed without an answer.
    */
   stop(graceMs: number): Promise<void>
 }
@@ -40,8 +40,8 @@ export const HEADERS_WITHIN_MS = 5_000
 const REQUEST_WITHIN_MS = 9_000
 export const CHECK_CONNECTIONS_MS = 1_000
 /**
- * How long idle connections stay open. Common load balancers close them earlier, so they never reuse a closing
- * connection.
+ * How long idle connections stay open. Common load balancers close idle connections earlier. They therefore never reuse
+ * a connection that this server is closing.
  */
 const KEEP_ALIVE_MS = 72_000
 
@@ -60,7 +60,7 @@ export async function startReceiver(options: StartReceiverOptions): Promise<Runn
   const origin = await app.listen({ host: config.host, port: config.port })
   const { server } = app
   const bound = server.address()
-  // A sender may end its half of the connection and still read the answer.
+  // Allows a sender to end its half of the connection and still read the answer.
   Object.assign(server, { httpAllowHalfOpen: true })
   // Without this listener, Node answers 417 to every `Expect` header except 100-continue.
   server.on('checkExpectation', (request, response) => server.emit('request', request, response))
@@ -72,7 +72,7 @@ export async function startReceiver(options: StartReceiverOptions): Promise<Runn
     async stop(graceMs) {
       const closed = app.close()
       await endsWithin(clock, graceMs, receiver.drain())
-      // One turn later, all answers are written, and only idle connections are left.
+      // Waits one turn. Answers that were just sent are then written before the connections are closed.
       await new Promise<void>((resolve) => setImmediate(resolve))
       server.closeAllConnections()
       await closed
@@ -102,7 +102,7 @@ function createServer(
     // While draining, the receiver answers 503 with a Retry-After header. Fastify's own 503 has none.
     return503OnClosing: false,
     frameworkErrors: (_error, _request, reply) => send(reply, answers.unknown),
-    // Node could not parse a request, so no answer is sent through Fastify.
+    // Called if Node could not parse a request. Fastify can't answer such a request.
     clientErrorHandler(error: NodeJS.ErrnoException, socket: Socket) {
       log.debug({ code: error.code }, 'a connection was closed because no HTTP request could be read from it')
       guard.failed(socket, error)
@@ -170,7 +170,10 @@ function accountOf(request: FastifyRequest): string | undefined {
   return (request.params as { readonly account?: string }).account
 }
 
-/** Adds a header that describes to `doctor` how its signed delivery arrived, and through which proxy. */
+/**
+ * Adds a header to the answer to a test delivery of `doctor`. The header has the addresses of the peer and the sender,
+ * and whether a proxy forwarded the delivery.
+ */
 function sendArrival({ raw, ip, headers }: FastifyRequest, reply: FastifyReply): void {
   const arrival: Arrival = {
     peer: unmapped(raw.socket.remoteAddress ?? ''),

@@ -12,12 +12,12 @@ import { eventsPayloads } from './service/options.ts'
 import type { Sandbox } from './service/sandbox.ts'
 import { parseUnshown, type UnshownInput } from './service/unshown.ts'
 
-/** Options of the command `submission-mirror sandbox`. Parses the texts of the command line. */
+/** Schema of the options of `submission-mirror sandbox`. Converts the texts of the command line to values. */
 export const sandboxCommandSchema = z.strictObject({
-  /** With port 0, the system chooses a free port. */
   host: z.string().default('127.0.0.1'),
+  /** With port 0, the system chooses a free port. */
   port: z.coerce.number().int().min(0).max(65_535).default(8_090),
-  /** URL that gets the first account's signed deliveries. Without it, no deliveries are sent. */
+  /** URL that gets the first account's signed deliveries. Without a URL, no deliveries are sent. */
   target: targetUrl.optional(),
   seed: z.string().default('sandbox'),
   /** Number of brokerages. Their accounts are named `default`, `brokerage-2`, and so on. */
@@ -26,14 +26,17 @@ export const sandboxCommandSchema = z.strictObject({
   submissions: z.coerce.number().int().min(0).max(100_000).default(12),
   /** With `step`, only `POST /_sandbox/clock` advances the clock. */
   clock: z.enum(clockKinds).default('real'),
-  /** Speed of the five-minute story (default 1), or of a fast clock (default 60). */
+  /**
+   * With `--clock fast`, the speed of the clock (default 60). Otherwise, the speed of the story, which takes five
+   * minutes at the default of 1.
+   */
   speed: z.coerce.number().positive().max(10_000).optional(),
   /** With `none`, there are no submissions at first, and only API calls change the data. */
   story: z.enum(['full', 'none']).default('full'),
   faults: z.string().transform(readFaults).default('none'),
   eventsPayload: z.enum(eventsPayloads).default('events'),
   signatureHeaders: z.enum(['svix', 'webhook']).default('svix'),
-  /** Whether to offer lists of submissions and insureds. The specification doesn't define them. */
+  /** Whether to offer lists of submissions and insureds. The specification doesn't define these lists. */
   lists: z.boolean().default(false),
   /** File that keeps the sandbox's state between runs. */
   state: z.string().min(1).optional(),
@@ -42,8 +45,8 @@ export const sandboxCommandSchema = z.strictObject({
   /** `name=value,…`: sets choices that the specification leaves open. `mix=SEED` chooses all of them at random. */
   variants: z.string().transform(readVariants).optional(),
   /**
-   * Waits in ms between attempts of a delivery, such as `500,1000,2000`. After the last attempt, the delivery is
-   * dead-lettered.
+   * Waits in ms between attempts of a delivery, such as `500,1000,2000`. After the last attempt,
+   * the delivery is dead-lettered.
    */
   retrySchedule: z.string().transform(readWaits).optional(),
   /** Whether the story starts only after `POST /_sandbox/story`. */
@@ -58,7 +61,7 @@ function readFaults(text: string, context: z.RefinementCtx): (typeof presets)[nu
   const list = parseJson(text)
   const faults = z.array(faultSchema).safeParse(list)
   if (faults.success) return faults.data
-  // A problem of the command line is printed as a single line.
+  // Puts the reason on one line, because a command-line problem is printed as a single line.
   const reason = list === undefined ? '' : `; ${z.prettifyError(faults.error).replace(/\s+/g, ' ')}`
   context.addIssue({ code: 'custom', message: `must be ${presets.join(', ')} or a JSON list of faults${reason}` })
   return z.NEVER

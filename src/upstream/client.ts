@@ -24,10 +24,13 @@ import type { FeedPage, Identity } from './wire/answers.ts'
  * @throws the reason of `signal` when it aborts.
  */
 export interface UpstreamClient {
-  /** The identity of the credentials. Ends the suspension that follows refused credentials. */
+  /**
+   * Reads the identity of the credentials. If token exchanges are suspended because the credentials were refused, ends
+   * the suspension first.
+   */
   me(signal?: AbortSignal): Promise<Identity>
   /**
-   * One page of raw market events.
+   * Reads one page of raw market events.
    * @param since the cursor. Null reads from the beginning.
    */
   events(submissionId: string, since: string | null, signal?: AbortSignal, priority?: Priority): Promise<FeedPage<unknown>>
@@ -49,8 +52,8 @@ export interface UpstreamClient {
    */
   document<T>(place: DocumentPlace, take: TakeDocument<T>, signal?: AbortSignal): Promise<T>
   /**
-   * Gets a path from the settings with background priority. Doesn't affect the circuit or the rate, and doesn't renew a
-   * refused token.
+   * Gets a path from the settings with background priority. Doesn't affect the circuit or the rate, and doesn't renew
+   * a refused token.
    * @param path relative to the base URL, with or without a query.
    * @returns the body as text and as JSON.
    */
@@ -60,7 +63,7 @@ export interface UpstreamClient {
    * requested a pause, or if a token exchange just failed.
    */
   waitMs(): number
-  /** The current pause that the service requested (trap 49), if it exceeds a few seconds; otherwise null. */
+  /** The current pause that the service requested (trap 49), if more than 5 s are left; otherwise null. */
   pause(): Pause | null
   /** Adopts a pause from another process, unless a longer pause is active. */
   joinPause(pause: Pause): void
@@ -98,7 +101,7 @@ export interface UpstreamOptions {
   readonly apiChanges?: ApiChangeWatch | undefined
   /** Receives the client id of each credential that got a token. */
   readonly credentialUses?: CredentialWatch | undefined
-  /** Receives each requested pause of more than a few seconds. */
+  /** Receives each pause of more than 5 s that the service requests. */
   readonly pauses?: PauseWatch | undefined
   readonly timeouts?: Partial<Timeouts>
   readonly bodyLimitBytes?: number
@@ -248,7 +251,8 @@ class Reader {
       return await once(token)
     } catch (error) {
       if (upstreamClass(error) !== 'auth') throw error
-      // `me` renews even a token that is new: if `me` is refused with it, the credentials are bad.
+      // For `me`, even a new token is renewed. If the service refuses `me` with the renewed token too, the
+      // credentials are bad.
       this.#tokens.invalidate(token, call.operation === 'me')
       const renewed = await this.#tokens.get(options.signal)
       if (renewed === token) throw error

@@ -13,8 +13,8 @@ const TIMEOUTS = { connectMs: 5_000, headersMs: 10_000, overallMs: 15_000 }
 const BODY_LIMIT_BYTES = 1 << 20
 
 /**
- * Sends `GET /broker/me` without a token. Any answer shows that the service is reachable, and its `Date` shows its
- * time.
+ * Sends `GET /broker/me` without a token. Any answer shows that the service is reachable. Its `Date` header shows
+ * the service's time.
  * @throws UpstreamTransientError if no answer arrives.
  * @throws the reason of `signal` when it aborts.
  */

@@ -87,8 +87,8 @@ export class TokenSource {
   }
 
   /**
-   * Drops a refused token. The next `get` renews it once for all callers. Shortly after an earlier refusal, a token is
-   * dropped only with `evenIfNew`.
+   * Drops a refused token. The next `get` fetches a new token for all callers. Within `NEW_MS` after an earlier drop, a
+   * token is dropped only with `evenIfNew`.
    */
   invalidate(token: string, evenIfNew = false): void {
     const now = this.#clock.steady()
@@ -97,8 +97,8 @@ export class TokenSource {
   }
 
   /**
-   * Milliseconds until an exchange is tried again after a failure; 0 if a token is available or the credentials were
-   * refused.
+   * Milliseconds until an exchange is tried again after a failure; 0 if a token is available or the
+   * credentials were refused.
    */
   waitMs(): number {
     if (this.#holder.held !== null || this.#hold === null || this.#hold.error instanceof AuthRefusedError) return 0
@@ -175,7 +175,7 @@ export class TokenSource {
   }
 }
 
-/** Failures that delay the next exchange. A token that is still valid stays in use. */
+/** True for failures that delay the next exchange. A token that is still valid stays in use. */
 function isHeld(error: unknown): error is AuthRefusedError | UpstreamTransientError {
   return error instanceof AuthRefusedError || error instanceof UpstreamTransientError
 }

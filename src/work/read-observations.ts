@@ -9,9 +9,9 @@ import { type Delivery, readDelivery, SELF_DELIVERY_TYPE } from '../upstream/web
 export interface ReadDelivery {
   readonly observations: readonly Observation[]
   readonly settlement: Settlement
-  /** Whether the delivery names no submission. All active submissions are then read. */
+  /** Whether to read all active submissions, because the delivery names no submission. */
   readonly sweep: boolean
-  /** Whether a `submission.events` delivery has a readable event; `none` for other deliveries. */
+  /** Whether a `submission.events` delivery has a readable event; `none` for other delivery types. */
   readonly events: 'readable' | 'unreadable' | 'none'
   /** The parsed body; undefined if the body isn't JSON. */
   readonly json: unknown
@@ -20,9 +20,12 @@ export interface ReadDelivery {
 const fromWebhook = { via: 'webhook', cause: 'webhook', isFullRead: false, firstFeedRead: false } as const satisfies Origin
 
 /**
- * Turns claimed deliveries into observations. A message that matches the specification is applied. From other
- * deliveries, complete events are applied, and the feeds of each named submission are read. A submission is named by a
- * `submission_id` field. Without such a field, any known submission id in the body counts.
+ * Turns claimed deliveries into observations.
+ * - A `submission.message` delivery that matches the specification gives the message, and a read
+ *   request for the thread.
+ * - Any other delivery gives its complete events, and read requests for both feeds of each submission that it names.
+ * A delivery names a submission in a `submission_id` field. If no such field exists, every known submission id
+ * in the body counts.
  */
 export async function readDeliveries(db: Db, claimed: readonly ClaimedDelivery[]): Promise<ReadDelivery[]> {
   const read = claimed.map((delivery) => ({
@@ -45,7 +48,7 @@ function factsOf(delivery: ClaimedDelivery, content: Delivery, known: ReadonlySe
   const { type: kind, message } = content
   const origin: Origin = delivery.settledAt === null ? fromWebhook : { ...fromWebhook, isReplayed: true }
   const none = { observations: [], sweep: false, events: 'none' as const, json: content.json }
-  // `doctor` sends this delivery to check that deliveries arrive.
+  // `doctor` sends deliveries of this type, to check that deliveries arrive.
   if (kind === SELF_DELIVERY_TYPE)
     return { ...none, settlement: { delivery, state: 'done', submissionId: null, kind, error: null, isEmptied: true } }
   if (message !== null) {
@@ -99,7 +102,7 @@ function eventsText(events: Delivery['events']): string | null {
 const WHAT_LENGTH = 200
 const UNNAMED = 'the delivery names no submission, so the active submissions are read instead'
 
-/** @returns why the delivery is set aside; null if it was understood. */
+/** @returns why the delivery is set aside; null if the delivery was understood. */
 function asideReason({ type, isJson }: Delivery, isNamed: boolean): string | null {
   if (!isJson) return 'the body is not JSON'
   if (type === 'submission.message') {

@@ -11,7 +11,7 @@ import { type ClaimedDelivery, claimDeliveries, releaseLeftDeliveries, type Sett
 import { forgetUnreadableEvents, noteUnreadableEvents, requestSweep } from '../store/reads/accounts.ts'
 import { type ReadDelivery, readDeliveries } from './read-observations.ts'
 
-/** Deliveries per batch. On SQLite, this keeps a transaction under 20 ms. */
+/** Deliveries per batch. 100 deliveries keep a SQLite transaction under 20 ms. */
 const BATCH = { sqlite: 100, postgres: 250 } as const
 /** Batches processed at the same time. SQLite allows one writer. */
 const CONCURRENCY = { sqlite: 1, postgres: 2 } as const
@@ -27,8 +27,8 @@ export interface WorkerOptions extends ServiceParts {
   /** Receives the JSON of each settled delivery, to detect API changes. */
   readonly apiChanges?: ApiChangeWatch | undefined
   /**
-   * The receiver may share the worker's thread and needs time to answer.
-   * @param processedMs duration of the last batch.
+   * Called after each batch. A pause gives a receiver on the same thread time to answer.
+   * @param processedMs duration of the last batch, in ms.
    * @returns how long the worker pauses now, in ms.
    */
   readonly restMs: (processedMs: number) => number
@@ -36,8 +36,8 @@ export interface WorkerOptions extends ServiceParts {
 
 /**
  * Applies deliveries from the inbox. The worker claims a batch under a lease, then applies and settles the batch in one
- * transaction. If the transaction fails, each delivery is applied separately: a bad delivery doesn't block the others
- * (trap 30).
+ * transaction. If a delivery makes the transaction fail, each delivery of the batch is applied separately. The other
+ * deliveries then succeed (trap 30).
  */
 export class Worker implements Service {
   readonly name = 'worker'
@@ -76,7 +76,10 @@ export class Worker implements Service {
     if (failure !== undefined) throw failure
   }
 
-  /** Waits until another batch can start. A batch claimed earlier would only use up its lease. */
+  /**
+   * Waits until another batch can start. If the worker claimed the next batch earlier, the lease would run
+   * while the batch waits.
+   */
   async #waitForSlot(): Promise<void> {
     while (this.#queue.pending >= this.#queue.concurrency) await once(this.#queue, 'next')
   }
@@ -98,7 +101,8 @@ export class Worker implements Service {
     try {
       await this.#apply(batch)
     } catch (error) {
-      // No delivery caused a lost lease or a database failure, so none is rescheduled.
+      // A lost lease or a database failure isn't the fault of a delivery. No delivery is then rescheduled, and
+      // no attempt counts.
       if (error instanceof LeaseLostError || error instanceof TransientError || error instanceof FatalError) throw error
       const [delivery] = batch
       if (batch.length === 1 && delivery) await this.#reschedule(delivery, error)
@@ -128,8 +132,8 @@ export class Worker implements Service {
   }
 
   /**
-   * Records for each account whether its events were readable. If a delivery names no submission, requests a read of
-   * all active submissions.
+   * Records for each account whether its `submission.events` deliveries were readable. If a delivery names no
+   * submission, requests a read of all active submissions of its account.
    */
   async #recordGaps(tx: Tx, read: readonly ReadDelivery[]): Promise<void> {
     const accounts = (items: readonly ReadDelivery[]) => [...new Set(items.map((item) => item.settlement.delivery.account))].sort()

@@ -24,7 +24,8 @@ export function clientCredentials({ clientId, clientSecret, scope }: ClientCrede
       try {
         return (await holder.get(wire)).token
       } catch (error) {
-        // The renewal failed, but it was early. The old token is used until the service rejects it.
+        // Renewal begins before the token expires. If the renewal fails, the old token is used until
+        // the service rejects it.
         if (holder.held === null) throw error
         return holder.held.token
       }

@@ -35,7 +35,8 @@ async function approved(wire: Wire, { clientId, scope, prompt }: DeviceLogin, si
       if (code === 'access_denied') throw new LoginNeeded('The device was not approved. Log in again.')
       if (code === 'expired_token') break
       if (code === 'authorization_pending') continue
-      // The code stays valid after an error, so polling continues at a longer interval (RFC 8628, 3.5).
+      // After `slow_down` or a temporary failure, the code stays valid. Polling continues at a longer
+      // interval (RFC 8628, 3.5).
       if (code !== 'slow_down' && !mayPassLater(error)) throw error
       everyS = Math.max(everyS + INTERVAL_S, retryAfterS ?? 0)
     }

@@ -4,12 +4,12 @@ import type { Auth } from './auth.ts'
 import type { Granted } from './token-endpoint.ts'
 import { remembered, type TokensOptions, tokens } from './tokens.ts'
 
-/** `tokens` loads and stores the tokens of the login. By default, they are kept in memory. */
+/** `tokens` loads and stores the tokens of the login. Without `tokens`, they are kept in memory only. */
 export interface Login {
   readonly tokens?: Pick<TokensOptions, 'load' | 'store'>
 }
 
-/** Logs a user in if no tokens are stored, and again after the grant has expired. */
+/** Logs a user in if no tokens are stored, and again if the tokens no longer work. */
 export function afterLogin(
   { tokens: kept }: Login,
   clientId: string | (() => string),

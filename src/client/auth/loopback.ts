@@ -24,8 +24,8 @@ export interface LoopbackLogin extends Login {
 const WAIT_MS = 300_000
 
 /**
- * Logs a user in at this machine's browser, with PKCE (RFC 8252). The browser then returns to a local port. Requires
- * `node:http`.
+ * Logs a user in through the browser of this machine, with PKCE (RFC 8252). After the login, the service redirects the
+ * browser to a local port. Requires `node:http`.
  */
 export function loopbackLogin(options: LoopbackLogin): Auth {
   let clientId = options.clientId ?? ''
@@ -79,14 +79,14 @@ async function granted(wire: Wire, { scope, open }: LoopbackLogin, attempt: Atte
   const form = { grant_type: 'authorization_code', code, code_verifier: verifier, redirect_uri: redirect.uri, client_id: clientId }
   return await exchange(wire, form, signal).catch((error: unknown) => {
     signal?.throwIfAborted()
-    // A code works only once, and the failed request may have used it.
+    // A retry would fail: a code works only once, and the failed request may have used it.
     throw new LoginNeeded(`The login failed (${(error as Error).message}). Log in again.`)
   })
 }
 
 interface Redirect {
   readonly uri: string
-  /** Query parameters with which the browser returned. */
+  /** Query parameters of the redirect to the local port. */
   readonly answer: Promise<URLSearchParams>
   close(): Promise<unknown>
 }
@@ -94,7 +94,7 @@ interface Redirect {
 async function listen(state: string, waitMs: number, signal?: AbortSignal): Promise<Redirect> {
   const { createServer } = await import('node:http')
   const { promise, resolve, reject } = Promise.withResolvers<URLSearchParams>()
-  // Node would end the process if `promise` rejected without a handler.
+  // Without this handler, Node would end the process if `promise` rejected before anyone awaits it.
   promise.catch(() => undefined)
   const server = createServer((request, response) => {
     const url = new URL(request.url ?? '/', 'http://127.0.0.1')

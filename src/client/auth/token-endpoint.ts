@@ -6,7 +6,7 @@ import { type Reads, readBody } from '../http/reading.ts'
 import { bodyText, errorAnswer, sendOnce, type Wire } from '../http/wire.ts'
 import { type Metadata, metadataSchema, type Token, tokenSchema } from '../schemas/oauth.ts'
 
-/** Tokens are renewed this many seconds before they expire, but not before half of their lifetime. */
+/** Tokens are renewed this many seconds before they expire, but not before half of their lifetime has passed. */
 const EARLY_S = 300
 
 /**

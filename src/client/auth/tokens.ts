@@ -12,15 +12,15 @@ export interface StoredTokens extends Granted {
 
 export interface TokensOptions {
   load(): Promise<StoredTokens | null>
-  /** Stores the tokens. Must resolve only after they are durable, because the client then begins to use them. */
+  /** Stores the tokens. Must resolve only after the tokens are durable, because the client uses them after that. */
   store(tokens: StoredTokens): Promise<void>
   readonly clientId: string
 }
 
 /**
- * Uses a user's stored tokens. A refresh token works once: each renewal returns a new pair, which is stored before it
- * is used. If the process crashes before `store` ends, the new pair is lost. The next process tries the old pair, and
- * throws LoginNeeded if the service rejects it.
+ * Uses a user's stored tokens. A refresh token works once: each renewal returns a new pair of tokens, which is stored
+ * before it is used. If the process crashes before `store` ends, the new pair is lost. The next process tries the old
+ * pair, and throws LoginNeeded if the service rejects the old pair.
  */
 export function tokens({ load, store, clientId }: TokensOptions): Auth {
   /** A new pair of tokens that could not be stored yet. */
@@ -46,10 +46,11 @@ export function tokens({ load, store, clientId }: TokensOptions): Auth {
     try {
       return await renew(wire, known)
     } catch (error) {
-      // A refresh token works once. Another process may have used it and stored a new pair.
+      // The refresh token may be rejected because another process has used it and stored a new pair. Uses that pair.
       const newer = error instanceof LoginNeeded ? await load() : null
       if (newer !== null && newer.refreshToken !== known.refreshToken) return await current(wire, newer)
-      // The renewal was early, so the old token is used until the service rejects it.
+      // Renewal begins before the token expires. If the renewal fails, the old token is used until
+      // the service rejects it.
       if (known.accessToken === refused || known.refreshToken === null || !(error instanceof LoginNeeded || mayPassLater(error)))
         throw error
       return known

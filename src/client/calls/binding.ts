@@ -8,7 +8,8 @@ import { type Attribution, bodyOf, type FileContent, type FileToSend, fileOf, fo
 export interface Binding {
   /**
    * Creates a draft bind request. Idempotent for each carrier lane.
-   * @throws AssumptionsUnconfirmed with the stored draft, NotBindable, ValidationError.
+   * @throws NotBindable, ValidationError, or AssumptionsUnconfirmed. After AssumptionsUnconfirmed, the
+   * service keeps the draft.
    */
   create(submissionId: string, body: BindRequestBody): Promise<BindRequest>
   get(submissionId: string, bindRequestId: string): Promise<BindRequest>

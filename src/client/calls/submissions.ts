@@ -68,8 +68,8 @@ export interface Submissions {
   /** Iterates over all messages after `since`, without duplicates, until the service returns a null cursor. */
   allMessages(id: string, options?: PageOptions): Feed<ThreadMessage>
   /**
-   * Replies in the thread. Retries send the same idempotency key, so the reply is recorded once. Default key: a random
-   * uuid.
+   * Replies in the thread. Retries send the same idempotency key, so the reply is recorded once. Default
+   * key: a random uuid.
    */
   post(id: string, body: PostBody, options?: { readonly idempotencyKey?: string }): Promise<ThreadPostAnswer>
   upload(
@@ -79,7 +79,7 @@ export interface Submissions {
   formFill(id: string, body?: FormFillBody, options?: Attribution): Promise<FormFillSession>
   quoteSessions(id: string): Promise<QuoteSessions>
   workspace(id: string): Promise<Workspace>
-  /** Sends a command for an application. Idempotent for each `operation_id`. Retried while the application is busy. */
+  /** Sends a command for an application. Idempotent for each `operation_id`. Retried if the application is busy. */
   checkpoint(id: string, applicationId: string, command: CheckpointCommand): Promise<CheckpointReceipt>
   /** Selects quote products. Requires a portal session. */
   quoteProducts(id: string, body: QuoteProductsBody): Promise<Record<string, unknown>>

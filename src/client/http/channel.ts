@@ -47,7 +47,10 @@ export class Channel {
     return readBody(schema, what, answer.status, await this.#bodyOf(call, what, answer))
   }
 
-  /** @returns the successful answer. Its body is not read yet. */
+  /**
+   * @returns the successful answer. Its body is not read yet.
+   * @throws ServiceError, Unreachable.
+   */
   async send(call: Call): Promise<Response> {
     const what = `${call.method} ${call.path}`
     let isRenewed = false
@@ -69,7 +72,7 @@ export class Channel {
     }
   }
 
-  /** Gets a token. Retried for every kind of call, because the call itself is not sent yet. */
+  /** Gets a token. Retries even for `at-most-once` calls, because the call itself is not sent yet. */
   async #token(what: string, signal?: AbortSignal): Promise<string> {
     for (let attempt = 1; ; ) {
       try {

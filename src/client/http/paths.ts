@@ -31,8 +31,9 @@ type Query = Readonly<Record<string, string | number | undefined>>
 
 /**
  * @returns the URL of a path below the base URL.
- * @param path begins with a slash and may have a query. The path of the base URL is kept before it (trap 76).
- * @throws RangeError if the path leads to another address, because the token must not leave the service (trap 45).
+ * @param path begins with a slash and may have a query. Is appended to the path of the base URL (trap 76).
+ * @throws RangeError if the path leads outside the base URL. Otherwise the token could be sent to
+ * another host (trap 45).
  */
 export function urlOf(baseUrl: string, path: string, query: Query = {}): string {
   const [plain = '', ...own] = path.split('?')

@@ -27,7 +27,7 @@ const BLOCKED = 'bad port'
 /**
  * Sends one request. Doesn't follow redirects (trap 45).
  * @param what name of the request in messages.
- * @throws Unreachable; the reason of `signal` if it aborts.
+ * @throws Unreachable. If `signal` aborts, throws the signal's reason instead.
  */
 export async function sendOnce(wire: Wire, what: string, url: string, init: RequestInit, signal?: AbortSignal): Promise<Response> {
   const late = new AbortController()

@@ -2,8 +2,8 @@ import { z } from 'zod'
 import { flag, integer, programCategory, sentUuid, text, texts, unshown, uuid } from './fields.ts'
 
 /**
- * For schemas whose shape the specification doesn't show. Client generators need a shape, so these schemas describe the
- * emulator's.
+ * Text for schemas whose fields the specification doesn't show. Client generators need fields, so these schemas
+ * have the emulator's fields.
  */
 const EMULATED = "these are the emulator's"
 

@@ -64,6 +64,9 @@ export const quoteSessionSchema = z
 export const quoteSessionListSchema = z
   .array(quoteSessionSchema)
   .meta({ description: 'The carrier-API quote sessions of a submission', 'x-not-shown': 'Whether the list is inside an object' })
-/** For reading answers: accepts a list, and also an object. */
+/**
+ * For reading answers. Accepts a list or an object, because the specification doesn't say whether the list
+ * is inside an object.
+ */
 export const quoteSessionsSchema = z.union([quoteSessionListSchema, z.looseObject({})])
 export type QuoteSessions = z.output<typeof quoteSessionsSchema>

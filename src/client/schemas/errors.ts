@@ -55,8 +55,8 @@ const unconfirmed = {
   unconfirmed_assumptions: z.array(assumptionSchema).describe('The unconfirmed assumptions'),
 }
 /**
- * `detail.code` is required. The other fields are `bind_request_id` of the stored draft and the unconfirmed
- * assumptions, each with key, label, and value.
+ * Body of the 409 for unconfirmed assumptions. Only `detail.code` is required. The specification doesn't say whether
+ * the other fields are in the body or in `detail`.
  */
 export const assumptionsUnconfirmedSchema = z
   .looseObject({ ...conflict(unconfirmed).shape, detail: conflict(unconfirmed).required({ code: true }) })

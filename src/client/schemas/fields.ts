@@ -1,7 +1,7 @@
 import { z } from 'zod'
 
-// Schemas for answers document formats and known values, but accept others. Otherwise an addition by the service would
-// break callers. Schemas for requests check what the specification limits.
+// Schemas of answers list formats and known values, but accept other values. Otherwise callers would break if the
+// service added a value. Schemas of requests reject what the specification doesn't allow.
 
 export const text = (description: string) => z.string().describe(description)
 

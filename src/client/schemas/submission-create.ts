@@ -5,8 +5,8 @@ import { filled, producerEmail, sentDay, sentUuid, text, texts, uuid } from './f
 const dollars = (description: string) => z.int().min(0).describe(`${description}, whole dollars`)
 
 /**
- * Body for creating a submission from structured data. The specification shows no properties after
- * `partner_program_ids`.
+ * Body for creating a submission from structured data. More properties may exist: the specification
+ * shows none after `partner_program_ids`.
  */
 export const submissionCreateSchema = z
   .looseObject({
@@ -58,8 +58,8 @@ export const createdSubmissionSchema = z
 export type CreatedSubmission = z.output<typeof createdSubmissionSchema>
 
 /**
- * Form for creating a submission from free text and PDFs. The specification shows no field names except
- * `producer_email`.
+ * Form for creating a submission from free text and PDFs. The specification shows no
+ * field names except `producer_email`.
  */
 export const intakeFormSchema = z
   .looseObject({
@@ -70,7 +70,7 @@ export const intakeFormSchema = z
   .partial()
   .meta({ description: 'Free text and/or PDFs about the risk', 'x-not-shown': 'The names of all form fields but `producer_email`' })
 
-/** Answer of the call `finalize`. Markets are matched after it. */
+/** Answer of the call `finalize`. The service matches markets after this answer. */
 export const finalizeAnswerSchema = z
   .looseObject({
     status: text('The submission is queued'),

@@ -4,7 +4,8 @@ import { anySecret, matching } from './values.ts'
 export const region = matching(/^[a-z0-9-]{1,64}$/, 'must be a region such as eu-central-1')
 
 /**
- * A key pair. Without it, the AWS SDK looks for credentials in the environment, in files, and in the machine's role.
+ * Id and secret of an AWS access key. Without them, the AWS SDK looks for credentials in the environment, in files, and
+ * in the machine's role.
  */
 export const key = {
   access_key_id: value(matching(/^[\x21-\x7e]{1,256}$/, 'must be the id of a key, without spaces')).optional(),

@@ -6,11 +6,12 @@ import { shownKey } from './reading.ts'
 import { markSecret } from './secrets.ts'
 import { duration, type Ms, ok, type Parsed } from './values.ts'
 
-// Each message continues a sentence that starts with the setting's name. Messages never
-// contain the value, which may be a secret.
+// Each error message continues a sentence that starts with the setting's name. Messages never contain the value, which
+// may be a secret.
 
 /**
- * A single value. In the environment and in the file, the value is text. A default may also be a number or a boolean.
+ * Schema of a single value. In the environment and in the file, the value is text. A default may also be a number
+ * or a boolean.
  */
 export function value<T>(parse: (text: string) => Parsed<T>, missing = 'is missing; set it') {
   const single = z.union([z.string(), z.number(), z.boolean()], {
@@ -27,7 +28,7 @@ export function elapsed<T extends Ms | null>(parse: (text: string) => Parsed<T>)
   return value(parse).meta({ unit: 'ms' })
 }
 
-/** A secret text. The settings file must contain a reference instead of the text. */
+/** Schema of a secret text. The settings file must contain a reference instead of the text. */
 export function secret(parse: (text: string) => Parsed<string>, missing: string) {
   const text = z.string({ error: (issue) => (issue.input === undefined ? missing : 'must be text; put it in quotes') })
   return markSecret(
@@ -38,7 +39,7 @@ export function secret(parse: (text: string) => Parsed<string>, missing: string)
   )
 }
 
-/** URL of a destination or another receiver. Its query or path may contain secrets. */
+/** Schema of the URL of a destination or another receiver. The URL's query or path may contain secrets. */
 export function targetUrl(missing?: string) {
   return markSecret(value(destinationUrl, missing), secretsAfterHost)
 }
@@ -49,7 +50,9 @@ function addProblems<T>(parsed: Parsed<T>, context: z.RefinementCtx): T {
   return z.NEVER
 }
 
-/** An object that may have only the keys of `shape`. The message about unknown keys has one line for each key. */
+/**
+ * Schema of an object that may have only the keys of `shape`. The message about unknown keys has one line for each key.
+ */
 export function section<S extends z.core.$ZodLooseShape>(shape: S) {
   return z.strictObject(shape, {
     error: (issue) => {
@@ -68,7 +71,7 @@ function unknownKey(key: string, known: readonly string[]): string {
   return `has an unknown key, ${shownKey(key)}; ${hint}`
 }
 
-/** A list. @param split splits a text into items, so that one variable can contain several values. */
+/** Schema of a list. @param split splits a text into items, so that one variable can contain several values. */
 export function items<T extends z.ZodType>(item: T, max: number, split?: (text: string) => unknown[]) {
   const all = z
     .array(item, { error: (issue) => (issue.input === undefined ? 'is missing; set it' : 'must be a list') })

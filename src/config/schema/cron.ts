@@ -2,8 +2,8 @@ import cron from 'node-cron'
 import { invalid, ok, type Parsed } from './values.ts'
 
 /**
- * Parses a cron expression with five fields; `off` becomes null. Rejects extensions
- * of node-cron (seconds, `@daily`, `L`, `#`).
+ * Parses a cron expression with five fields; `off` becomes null. Rejects extensions of node-cron (seconds,
+ * `@daily`, `L`, `#`).
  */
 export function cronOrOff(text: string): Parsed<string | null> {
   const fields = text.trim().toLowerCase().split(/\s+/)

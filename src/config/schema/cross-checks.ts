@@ -6,8 +6,8 @@ import { field } from './reading.ts'
 import { webhookKey } from './values.ts'
 
 /**
- * Checks of settings against each other. In a message, `merge.ts` replaces `{a.b}`
- * by the setting's name as the user set it.
+ * Checks of settings against each other. In a message, `merge.ts` replaces `{a.b}` by the setting's name as the
+ * user set it.
  */
 
 /** Checks that the names in a list differ, because they are keys. @param section key of the list. */
@@ -74,8 +74,8 @@ interface AccountSettings {
 }
 
 /**
- * Allows at most one default account. Also checks that accounts don't share a webhook secret. Otherwise a staging
- * secret could write production rows (trap 36).
+ * Allows at most one default account. Also checks that accounts don't share a webhook secret. Otherwise a delivery
+ * signed with a staging account's secret could write rows of the production account (trap 36).
  */
 export const checkAccounts = z.superRefine((accounts: readonly AccountSettings[], context) => {
   const secrets = new Map<string | undefined, number>()
@@ -120,7 +120,7 @@ export const checkDestinations = z.superRefine(({ accounts, destinations }: AllS
   })
 })
 
-/** Checks that there is a key if refresh tokens are used, because they are stored encrypted. */
+/** If refresh tokens are used, checks that `protect.keys` has a key, because refresh tokens are stored encrypted. */
 export const checkRefreshTokens = z.superRefine(({ protect, destinations }: AllSettings, context) => {
   if (protect.keys.length > 0) return
   destinations.forEach((destination, index) => {

@@ -21,8 +21,8 @@ function sqlitePath(text: string): Parsed<DatabaseUrl> {
   const path = text.startsWith('///') ? text.slice(2) : text
   if (path.includes(':memory:') || path === '')
     return invalid('must name a file, such as sqlite:data/mirror.db; a database in memory would lose acknowledged deliveries')
-  // Rejects leading and trailing spaces. The driver removes them and would open a
-  // different file than the one that is locked.
+  // Rejects leading and trailing spaces. The driver removes them and would open a different file than the one
+  // that is locked.
   if (path.startsWith('//') || /[?#\0]|^file:|[/\\]$/i.test(path) || path !== path.trim()) {
     return invalid('must be sqlite: and the path of a file, without anything after it; write an absolute path as sqlite:///data/mirror.db')
   }
@@ -52,9 +52,8 @@ const MODES = ['disable', 'require', 'verify-ca', 'verify-full', 'no-verify']
 const LIBPQ_MODES = ['disable', 'prefer', 'require', 'verify-ca', 'verify-full']
 const TLS_FILES = ['sslrootcert', 'sslcert', 'sslkey']
 /**
- * Known TLS parameters. Unknown TLS parameters are rejected, because the driver
- * ignores them, and a typo would turn TLS off.
- * The check of `ssl` has its own message.
+ * Known TLS parameters. Unknown TLS parameters are rejected, because the driver ignores them, and a typo would turn TLS
+ * off. `ssl` is in this list only because another check rejects it with its own message.
  */
 const TLS_PARAMETERS = ['ssl', 'sslmode', 'sslnegotiation', ...TLS_FILES]
 
@@ -62,9 +61,9 @@ const TLS_PARAMETERS = ['ssl', 'sslmode', 'sslnegotiation', ...TLS_FILES]
 const WRITING = ['read-write', 'primary']
 
 /**
- * Parses a URL for the Postgres driver, with one or several servers (see
- * `splitServers`), and checks its TLS parameters.
- * Replaces `require` and `verify-ca` by `verify-full`. The driver treats these values as
+ * Parses a URL for the Postgres driver, with one or several servers (see `splitServers`), and checks
+ * its TLS parameters.
+ * Without `uselibpqcompat=true`, replaces `require` and `verify-ca` by `verify-full`. The driver treats these values as
  * `verify-full` anyway, but warns that this will change.
  */
 export function postgresUrl(text: string): Parsed<string> {

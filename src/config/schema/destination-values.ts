@@ -92,8 +92,8 @@ interface Filters {
 }
 
 /**
- * If documents are sent, checks that updates of `documents` are sent too. Such
- * an update says that a document was stored.
+ * If documents are sent, checks that updates of the table `documents` are sent too. Such an update says that a
+ * document was stored.
  */
 export const checkDocuments = z.superRefine(({ documents, entities, operations }: Filters, context) => {
   const refuse = (path: string[], message: string) => context.addIssue({ code: 'custom', path, message })

@@ -20,7 +20,7 @@ import {
 import { markUrl } from './secrets.ts'
 import { anySecret, flag, matching, number, oneOf, webhookSecret } from './values.ts'
 
-/** A name that becomes part of keys. */
+/** A name that is stored as part of keys, so it can't change later. */
 export const keyName = matching(/^[a-z0-9][a-z0-9_-]{0,62}$/, 'must be 1 to 63 of a-z, 0-9, _ and -, and begin with a letter or digit')
 
 const missingSecret = 'is missing; set it, as a reference'
@@ -32,9 +32,15 @@ const filter = (known: readonly string[], what: string) =>
     .refine(isNonEmpty, 'must name at least one; leave it out for all')
     .optional()
 
-/** Waits between attempts. `push` uses the same setting for its default. */
+/**
+ * The setting `schedule` of a destination: waits between attempts. Also the setting `push.schedule`, which is the
+ * default for all destinations.
+ */
 export const schedule = items(time('1ms', '30d'), 50, words).refine(isNonEmpty, 'must hold at least one duration')
-/** Time limit for one attempt. `push` uses the same setting for its default. */
+/**
+ * The setting `timeout` of a destination: time limit for one attempt. Also the setting `push.timeout`, which is the
+ * default for all destinations.
+ */
 export const timeout = time('100ms', '10m')
 
 const line = value(matching(/^[^\p{Cc}]+$/u, 'must be one line of text'))
@@ -45,7 +51,8 @@ type Mapping = 'none' | 'required' | 'lookup'
 
 /**
  * Settings that all kinds of destinations have.
- * @param own defaults that depend on the kind. The first item of `mapping` is the default.
+ * @param own values that depend on the kind. `idempotent`: its default. `mapping`: the allowed values; the first
+ * is the default.
  */
 function common(own: { readonly idempotent: boolean; readonly mapping: readonly [Mapping, ...Mapping[]] }) {
   return {

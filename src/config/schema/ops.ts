@@ -8,8 +8,8 @@ export const host = value(listenHost)
 export const port = value(number(0, 65_535))
 
 /**
- * Splits a text with items `name:token[:role]` at white space. A token may contain colons. Text after the last
- * colon is a role only if it is a known role.
+ * Splits a text with items `name:token[:role]` at white space. A token may contain colons. Text after the last colon is
+ * a role only if it is a known role.
  */
 function tokenPairs(text: string): unknown[] {
   return text
@@ -24,7 +24,7 @@ function tokenPairs(text: string): unknown[] {
 
 const line = matching(/^[^\p{Cc}]{1,200}$/u, 'must be one line of at most 200 characters')
 
-/** The provider's issuer URL, exactly as the provider writes it, including a slash at the end. */
+/** Parses the provider's issuer URL. Keeps the URL exactly as the provider writes it, including a slash at the end. */
 function issuer(text: string): Parsed<string> {
   const url = URL.parse(text)
   if (!url || !/^https?:$/.test(url.protocol) || /[?#]/.test(text) || url.username !== '' || url.password !== '')

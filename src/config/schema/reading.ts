@@ -14,7 +14,7 @@ export function isTree(value: unknown): value is Tree {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** @returns the value at a key or position of an unchecked value; undefined if there is none. */
+/** @returns the value at a key or position of an unchecked value; undefined if `value` has no such key or position. */
 export function field(value: unknown, key: string | number): unknown {
   return typeof value === 'object' && value !== null ? (value as Record<string | number, unknown>)[key] : undefined
 }

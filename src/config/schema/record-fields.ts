@@ -13,13 +13,13 @@ function lookedForAt(...paths: string[]) {
   return items(path, 20, words).prefault(paths)
 }
 
-/** Keeps the names of columns unchanged in `Config`. */
+/** Returns its argument. Without this transform, `Config` would contain the names of columns in camel case. */
 const asColumns = (paths: ColumnPaths): ColumnPaths => paths
 
 /**
- * Where the columns of policies and insureds are in their records. The specification doesn't show
- * the fields of these records, so the defaults are guesses. The sandbox's fields come first, then
- * names that the specification's text suggests.
+ * Where the columns of policies and insureds are in their records. The specification doesn't show the fields
+ * of these records, so the defaults are guesses. The sandbox's fields come first, then names that the
+ * specification's text suggests.
  * An amount is guessed only from a name with "cents".
  */
 export const recordFieldsSchema = section({

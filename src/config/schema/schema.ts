@@ -14,8 +14,8 @@ import { markUrl } from './secrets.ts'
 import { type StateReadName, stateReadNames } from './state-reads.ts'
 import { daysOrOff, flag, matching, number, oneOf, protectKey, proxyUrl, publicUrl, size, timeZone, trustProxy } from './values.ts'
 
-// Each message continues a sentence that starts with the setting's name. Messages never
-// contain the value, which may be a secret.
+// Each error message continues a sentence that starts with the setting's name. Messages never contain the value, which
+// may be a secret.
 
 function keyPairs(text: string): unknown[] {
   return words(text).map((pair) => {
@@ -33,7 +33,7 @@ const protectKeys = items(
   keyPairs,
 )
 
-/** Only the letters of a key are compared, so a key needs at least three letters. */
+/** A key of a tax id. Only the letters of keys are compared, so the key needs at least three letters. */
 const taxIdField = value(matching(/^(?=(?:[^a-z]*[a-z]){3}).{3,100}$/i, 'must be the name of a key, with three letters of a-z or more'))
 
 const pollTime = (env: string, fallback: string, description: string) => time('1s', '3650d').prefault(fallback).meta({ env, description })

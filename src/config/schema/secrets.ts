@@ -34,8 +34,8 @@ export interface SecretSetting {
 }
 
 /**
- * Finds the secrets in settings. Searches all alternatives of a union. A key of the selected alternative
- * is treated as that alternative declares it.
+ * Finds the secrets in settings. In a union, searches all alternatives. A key that the selected alternative declares is
+ * searched only as declared there.
  * @param schema schema of all settings or of a part of them.
  * @param given unchecked values, by the keys of the schema.
  * @returns the secret settings and their texts. Some may be repeated.
@@ -58,7 +58,7 @@ export function* secretSettings(schema: z.core.$ZodType, given: unknown, path: P
     for (const option of schema.options) yield* secretSettings(option, option === named ? given : rest, path)
   } else if (schema instanceof z.ZodPipe) {
     const { in: first, out } = schema
-    // The value is converted before it is checked, such as a text that is split into a list.
+    // This schema first converts the value, for example splits a text into a list. The result is searched.
     if (first instanceof z.ZodTransform) yield* secretSettings(out, first.def.transform(given, { value: given, issues: [] }), path)
     else yield* secretSettings(first, given, path)
   } else if (schema instanceof z.ZodOptional || schema instanceof z.ZodPrefault) {

@@ -1,6 +1,6 @@
 /**
- * Values of `STATE_READS`: the reads of a submission's state. `requirements` is always read, because
- * it is the only source of lanes and quotes.
+ * Values of `STATE_READS`: the reads of a submission's state. `requirements` is always read, because it is the only
+ * source of lanes and quotes.
  */
 export const stateReadNames = [
   'requirements',

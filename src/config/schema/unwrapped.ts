@@ -6,7 +6,10 @@ declare module 'zod' {
     env?: string
     /** True if `<env>_FILE` can name a file with the value. */
     file?: true
-    /** True if the same variable in lower case overrides this variable, as in other programs. */
+    /**
+     * True if the same variable in lower case, such as `https_proxy`, overrides this variable. Other programs
+     * do the same.
+     */
     lowerCase?: true
     /** Default to show in documents (Markdown), if it differs from the schema's default. */
     shown?: string

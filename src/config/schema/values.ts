@@ -1,8 +1,8 @@
 import { isIP } from 'node:net'
 
 /**
- * A parsed value, or problems. Each problem continues a sentence that starts with the setting's name. A
- * problem never contains the setting's text.
+ * A parsed value, or problems. Each problem continues a sentence that starts with the setting's name. A problem never
+ * contains the setting's text.
  */
 export type Parsed<T> = { readonly value: T } | { readonly problems: readonly string[] }
 
@@ -95,8 +95,8 @@ export function matching(pattern: RegExp, problem: string): (text: string) => Pa
 }
 
 /**
- * Parses the service's base URL with its version segment (traps 42, 82). Removes slashes at its end.
- * Plain http is allowed only for this machine, because it would expose the token.
+ * Parses the service's base URL with its version segment (traps 42, 82). Removes slashes at its end. Plain http is
+ * allowed only for a service on this machine, because http exposes the token.
  */
 export function baseUrl(text: string): Parsed<string> {
   const url = URL.parse(text)
@@ -139,8 +139,8 @@ function isDecodable(text: string): boolean {
 }
 
 /**
- * Parses which proxies' `X-Forwarded-For` is trusted: `off`, `on` (all), or addresses and networks. Commas or spaces
- * separate them. Rejects a number of hops, because a sender could add hops.
+ * Parses the proxies whose `X-Forwarded-For` is trusted: `off`, `on` (all), or addresses and networks separated by
+ * commas or spaces. Rejects a number of hops, because a sender could add hops.
  */
 export function trustProxy(text: string): Parsed<boolean | string> {
   if (/^[1-9]\d*$/.test(text))
@@ -175,7 +175,10 @@ export function webhookSecret(text: string): Parsed<string> {
   return ok(text)
 }
 
-/** Parses a secret of another system. Rejects only the results of copying mistakes. */
+/**
+ * Parses a secret of another system. Rejects only typical copying mistakes: empty text, spaces at the ends,
+ * and control characters.
+ */
 export function anySecret(text: string): Parsed<string> {
   if (text.trim() === '') return invalid('is empty; set it')
   if (text !== text.trim()) return invalid('begins or ends with a space or a line break; remove it')
@@ -188,8 +191,8 @@ export function protectKey(text: string): Parsed<string> {
 }
 
 /**
- * Matches a value in quotes. Some readers of `.env` files keep the quotes. The service would then
- * reject credentials that look right in the file.
+ * Matches a value in quotes. Some readers of `.env` files keep the quotes. The service would then reject credentials
+ * that look right in the file.
  */
 const QUOTED = /^(["']).*\1$/s
 

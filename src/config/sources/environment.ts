@@ -8,9 +8,9 @@ export interface EnvironmentReading extends Reading {
 }
 
 /**
- * Reads all settings in the environment, either from a variable or from the file in `NAME_FILE`. An empty variable
- * counts as unset, because compose files pass unset variables as empty.
- * @param referred variables that the settings file refers to, with any name.
+ * Reads all settings in the environment, each from the variable `NAME` or from the file that `NAME_FILE` names. An
+ * empty variable counts as unset, because compose files pass unset variables as empty.
+ * @param referred variables that the settings file refers to. They don't count as unknown.
  * @returns a tree. If a variable of an account is set, the tree has one account.
  */
 export function readEnvironment(env: Environment, referred: ReadonlySet<string>): EnvironmentReading {
@@ -54,8 +54,8 @@ function isSet(text: string | undefined): text is string {
 }
 
 /**
- * Stores a value at its path in the tree. Values of the account are stored directly under
- * `accounts`; `accountTree` completes them.
+ * Stores a value at its path in the tree. Values of the account are stored directly under `accounts`;
+ * `accountTree` completes them.
  */
 function setValue(tree: Tree, setting: Setting, text: string | null): void {
   const [section, ...rest] = setting.path

@@ -24,9 +24,9 @@ export function nameInFile(path: Path): string {
 
 /**
  * Reads the YAML file in `CONFIG_FILE`, if it is set. A key without a value counts as missing. In texts:
- * - `${NAME}` is replaced by the variable
- * - `${file:PATH}` is replaced by the content of the file. If the program reads the file itself, it is replaced by the
- *   absolute path. PATH is relative to the folder of the settings file.
+ * - `${NAME}` is replaced by the value of the variable
+ * - `${file:PATH}` is replaced by the content of the file. In a destination's `tls`, it is replaced by the absolute
+ *   path of the file instead. PATH is relative to the folder of the settings file.
  * - `$${` is replaced by `${`
  */
 export function readConfigFile(env: Environment): FileReading {
@@ -51,10 +51,10 @@ function unreadableFile(...problems: string[]): FileReading {
   return { ...NO_FILE, problems, broken: true }
 }
 
-/** Matches only names of YAML and JSON files. Another text may be a misplaced secret, so it isn't shown. */
+/** Matches only names of YAML and JSON files. Any other text may be a misplaced secret, so it isn't shown. */
 const IS_FILE_NAME = /^[\w./~-]+\.(?:ya?ml|json)$/i
 
-/** Replaces a reference if only the text around it matters. */
+/** Placeholder for a reference where only the text around the reference matters. */
 export const REFERENCE = '\uE000'
 
 /** Matches `$${`, and a reference, even without its closing brace. */
@@ -68,7 +68,7 @@ function withoutReferences(value: unknown): unknown {
   return isTree(value) ? Object.fromEntries(Object.entries(value).map(([key, item]) => [key, withoutReferences(item)])) : value
 }
 
-/** True if the program reads the file itself whenever it changes. The setting then contains the path. */
+/** True for a setting that contains the path of a file. The program reads this file again whenever it changes. */
 function isFollowed([first, , third]: Path): boolean {
   return first === 'destinations' && third === 'tls'
 }

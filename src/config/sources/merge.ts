@@ -8,13 +8,15 @@ export interface MergedSettings {
   readonly tree: Tree
   readonly problems: readonly string[]
   /**
-   * @returns one line for each issue that isn't in `problems` yet. Each line starts
-   * with the setting's name as the user set it.
+   * @returns one line for each issue that isn't in `problems` yet. Each line starts with the setting's name as the
+   * user set it.
    */
   problemsOf(issues: readonly z.core.$ZodIssue[]): string[]
 }
 
-/** Merges the environment and the file. The environment takes precedence. Accounts come from only one of them. */
+/**
+ * Merges the environment and the file. The environment takes precedence. If both contain accounts, reports a problem.
+ */
 export function mergeReadings(environment: EnvironmentReading, file: FileReading): MergedSettings {
   const conflict = 'accounts' in file.tree && environment.accountVariables.length > 0
   const tree: Tree = { ...file.tree }

@@ -13,7 +13,10 @@ export interface Setting {
   readonly schema: z.core.$ZodType
   /** True if `<env>_FILE` can name a file with the value. */
   readonly file?: true | undefined
-  /** True if the same variable in lower case overrides this variable, as in other programs. */
+  /**
+   * True if the same variable in lower case, such as `https_proxy`, overrides this variable. Other
+   * programs do the same.
+   */
   readonly lowerCase?: true | undefined
 }
 
@@ -37,8 +40,8 @@ function* settingsIn(schema: z.core.$ZodType, path: Path): Generator<Setting> {
 }
 
 /**
- * An unknown variable with one of these prefixes is reported as a mistake.
- * Other variables may belong to other programs.
+ * An unknown variable with one of these prefixes is reported as a mistake. Other variables may belong
+ * to other programs.
  */
 const OWN_PREFIX = /^(?:BROKER_API|WEBHOOK|POLL|REPLAY|RECONCILE|RETENTION|CHANGES_RETENTION|UPSTREAM|OPS|DATABASE|DOCUMENTS?|PROTECT)_/
 /** Matches variables that Kubernetes sets in every container if there is a service named `ops` or `database`. */
@@ -59,12 +62,15 @@ export function unknownVariables(env: Environment, referred: ReadonlySet<string>
     .map((name) => `${shown(name)} is not a known variable; the nearest one is ${nearestVariable(name)}`)
 }
 
-/** Length of the shortest variable that is checked for misspellings. Shorter names may belong to other programs. */
+/**
+ * Only names similar to our variables of at least this length count as misspellings. Names similar to a shorter
+ * variable may belong to other programs.
+ */
 const SHORTEST_NAME = 8
 
 /**
- * @returns a warning for each variable that is similar to one of ours but has none of our prefixes.
- * The variable may belong to another program.
+ * @returns a warning for each variable that is similar to one of ours but has none of our prefixes. The variable may
+ * belong to another program.
  */
 export function misspelled(env: Environment, referred: ReadonlySet<string>): string[] {
   return unknownNames(env, referred).flatMap((name) => {

@@ -5,10 +5,10 @@ import type { Tree } from '../schema/reading.ts'
 const MAX_ERRORS = 5
 
 /**
- * Parses YAML. Problems contain only a code and a position. The library's own messages
- * quote the line, which may contain a secret.
- * Numbers and booleans stay text until the schema parses them. As numbers, 00123 and 3.0
- * would change, and long ids would be rounded.
+ * Parses YAML. Problems contain only a code and a position. The library's own messages quote the line, which may
+ * contain a secret.
+ * Numbers and booleans stay text until the schema parses them. As numbers, 00123 and 3.0 would change, and long ids
+ * would be rounded.
  * @param name name of the text in problems.
  */
 export function parseYaml(text: string, name: string): { readonly tree: Tree } | { readonly problems: string[] } {

@@ -7,8 +7,8 @@ interface Action<V, R> {
 }
 
 /**
- * Returns a mutation that runs an operator's action. Afterwards, shows a message and fetches all data of the page
- * again.
+ * Returns a mutation that runs an operator's action. When the action ends, shows a message, and marks all cached data
+ * as stale, so that the page fetches its data again.
  */
 export function useAction<V = void, R = unknown>({ run, done }: Action<V, R>): UseMutationResult<R, Error, V> {
   const client = useQueryClient()

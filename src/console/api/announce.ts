@@ -3,7 +3,7 @@ import { createStore } from './store.ts'
 interface StatusMessage {
   readonly text: string
   readonly isError: boolean
-  /** Unique number. Distinguishes two messages with the same text. */
+  /** Number of the message. Distinguishes two messages with the same text. */
   readonly id: number
 }
 

@@ -35,7 +35,8 @@ export async function unwrap<T>(call: Promise<ApiResponse<T>>): Promise<T> {
 }
 
 /**
- * Sends a request that an earlier answer described, such as the fix of an issue.
+ * Sends a request whose method and path came from an earlier answer, such as the fix of an issue.
+ * @returns the parsed body; null if the body is empty.
  * @throws ApiError if the status isn't a success.
  */
 export async function send(method: string, path: string, body: unknown): Promise<unknown> {

@@ -2,13 +2,13 @@ import { createStore } from './store.ts'
 
 /**
  * State of the connection to the program. `isLost`: the last request got no answer. `answeredAt`: time of the last
- * answer
- * in epoch ms; null before the first.
+ * answer in epoch ms; null before the first answer.
  */
 export const connection = createStore({ answeredAt: null as number | null, isLost: false })
 
 /**
- * Records an answer of the program. Statuses 502 to 504 come from a gateway in front of it, so they count as no answer.
+ * Stores that the program answered. Statuses 502 to 504 count as no answer, because they come from a gateway in front
+ * of the program.
  */
 export function recordAnswer(status: number): void {
   if (status >= 502 && status <= 504) recordNoAnswer()

@@ -5,15 +5,15 @@ import { type Filter, read, readPages, refetchMs } from './read.ts'
 
 const SESSION = ['/api/v1/session']
 
-/** Deletes all cached data, so that the next user can't see it. */
+/** Deletes all cached data except the session, so that the next user can't see the data. */
 export function forgetAll(client: QueryClient): void {
   client.removeQueries({ predicate: ({ queryKey: [key] }) => key !== SESSION[0] })
   clearMessage()
 }
 
 /**
- * The signed-in user; null if nobody is signed in. Fetched regularly, because another window may sign out or sign in as
- * another user.
+ * The signed-in user; null if no user is signed in. Fetched regularly, because another window may sign out or sign in
+ * as another user. If the user changed, cached data is deleted.
  */
 export const sessionQuery = queryOptions({
   queryKey: SESSION,
@@ -40,7 +40,7 @@ const live = { refetchInterval: refetchMs.live }
 const steady = { ...live, placeholderData: keepPreviousData }
 
 export const methodsQuery = read('/api/v1/session/methods', {}, { staleTime: refetchMs.rarely })
-/** Data for the top bar and the filters. The overview page fetches it more often. */
+/** Data for the top bar and the filters. The overview page uses the same data, and fetches it more often. */
 export const overviewQuery = read('/api/v1/overview', {}, { refetchInterval: refetchMs.summary })
 export const completenessQuery = read('/api/v1/completeness', {}, { refetchInterval: refetchMs.rarely })
 export const destinationsQuery = read('/api/v1/destinations', {}, live)
@@ -66,7 +66,7 @@ export const submissionsQuery = (query: Filter<'/api/v1/submissions'>) => readPa
 
 export const submissionCountsQuery = (account?: string) => read('/api/v1/submissions/counts', { query: { account } }, steady)
 
-/** @param at shows the submission as the mirror knew it at this time; undefined for now. */
+/** @param at time at which to show the submission, as the mirror knew it then. Undefined shows the current data. */
 export const submissionQuery = (account: string, submission_id: string, at?: string) =>
   read('/api/v1/submissions/{account}/{submission_id}', { path: { account, submission_id }, query: { at } }, at ? {} : live)
 
@@ -78,7 +78,7 @@ const MAX_REJECTED = 100
 
 export const deliveriesQuery = (query: Filter<'/api/v1/inbox'>) => readPages('/api/v1/inbox', { query })
 export const deliveryCountsQuery = (account?: string) => read('/api/v1/inbox/counts', { query: { account } }, steady)
-/** Stops fetching once the delivery is settled, because each fetch adds an entry to the audit log. */
+/** Fetched repeatedly only until the delivery is settled, because each fetch adds an entry to the audit log. */
 export const deliveryQuery = (id: string) =>
   read(
     '/api/v1/inbox/{id}',
@@ -107,6 +107,9 @@ export const runsQuery = (account?: string) => readPages('/api/v1/reconcile-runs
 export const runQuery = (id: string) => read('/api/v1/reconcile-runs/{id}', { path: { id } }, live)
 export const findingsQuery = (id: string) => readPages('/api/v1/reconcile-runs/{id}/findings', { path: { id }, query: { limit: 200 } })
 
-/** A row with its personal values. Fetched only if the user asks, because each fetch adds an entry to the audit log. */
+/**
+ * A row with its personal values. Fetched only if the user asks for it, because each fetch adds an entry to
+ * the audit log.
+ */
 export const rowQuery = (table: string, key: string) =>
   read('/api/v1/rows/{table}/{key}', { path: { table: table as 'submissions', key } }, { staleTime: Number.POSITIVE_INFINITY })

@@ -2,7 +2,7 @@ import { type InfiniteData, infiniteQueryOptions, queryOptions, type UseQueryOpt
 import { type ApiResponse, api, unwrap } from './client.ts'
 import type { paths } from './schema.d.ts'
 
-/** How often data is fetched again, in ms. Nothing is fetched while the tab is hidden. */
+/** Intervals in ms at which data is fetched again. While the tab is hidden, no data is fetched. */
 export const refetchMs = { live: 2_000, summary: 15_000, rarely: 60_000 } as const
 
 type GetOperation<P extends keyof paths> = paths[P] extends { get: infer G } ? G : never
@@ -10,7 +10,7 @@ type Answer<P extends keyof paths> =
   GetOperation<P> extends { responses: { 200: { content: { 'application/json': infer A } } } } ? A : never
 type Part<P extends keyof paths, K extends 'path' | 'query'> =
   GetOperation<P> extends { parameters: { [_ in K]?: infer Q } } ? NonNullable<Q> : never
-/** Type of the query parameters of a path, without `cursor`. */
+/** Type of a path's query parameters, without `cursor`. */
 export type Filter<P extends keyof paths> = { readonly [K in Exclude<keyof Part<P, 'query'>, 'cursor'>]?: Part<P, 'query'>[K] | undefined }
 
 interface Params<P extends keyof paths> {
@@ -27,7 +27,7 @@ function get<P extends keyof paths>(path: P, params: object, signal: AbortSignal
   return unwrap(call(path, { params, signal }))
 }
 
-/** Options for `useQuery` that fetch a path. The cache key consists of the path and its parameters. */
+/** Options for `useQuery` to fetch a path. The cache key is the path with its parameters. */
 export function read<P extends keyof paths>(path: P, params: Params<P> = {}, options: Options<P> = {}) {
   const queryKey: Key<P> = [path, params]
   return queryOptions({ queryKey, queryFn: ({ signal }) => get(path, params, signal), ...options })
@@ -40,9 +40,8 @@ const isSame = (one: unknown, other: unknown) => JSON.stringify(one) === JSON.st
 const hasItems = (pages: readonly unknown[] = []) => pages.some((page) => (page as { readonly items: readonly unknown[] }).items.length > 0)
 
 /**
- * Options for `useInfiniteQuery` that fetch a list page by page. After a filter changes, the old rows stay until the
- * new
- * rows arrive. An empty list doesn't stay.
+ * Options for `useInfiniteQuery` to fetch a list page by page. After the user changes a filter, the previous rows stay
+ * until the new rows arrive. If the previous list was empty, the page shows that it is loading.
  */
 export function readPages<P extends Paged>(path: P, params: Params<P> = {}) {
   const queryKey: Key<P> = [path, params]

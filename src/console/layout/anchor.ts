@@ -1,9 +1,9 @@
 import { useRouterState } from '@tanstack/react-router'
 import { useEffect } from 'react'
 
-/** Time in ms for which content above the section may still load and move the section. */
+/** For this many ms, content above the section may still load and move the section. */
 const LOAD_MS = 4_000
-/** User input that stops the scrolling. */
+/** Kinds of user input after which the page no longer scrolls to the section. */
 const inputs = ['wheel', 'touchmove', 'keydown', 'pointerdown'] as const
 
 /** Scrolls to the section that the `#` of the address names. Keeps the section in view while the page loads. */

@@ -7,9 +7,8 @@ function isTyping({ target }: KeyboardEvent): boolean {
 }
 
 /**
- * Handles keys in a field. Escape leaves the field; its text stays. In a search field, the down arrow moves the focus
- * to
- * the first row of the list.
+ * Handles keys in a field. Escape leaves the field and keeps its text. In a search field, the down arrow moves the
+ * focus to the first row of the list.
  */
 function leaveField(event: KeyboardEvent): void {
   const { key, target } = event
@@ -42,9 +41,9 @@ function focusSearch(event: KeyboardEvent): void {
 }
 
 /**
- * Goes from an item back to its list, and focuses the row of the item.
- * @param cameFrom path of the previous page, without `/console`; null if there is none. If that page is the list, its
- * filters stay.
+ * Goes back from an item to its list, and focuses the item's row there.
+ * @param cameFrom path of the previous page, without `/console`; null if there is none. If the previous page is the
+ * list, goes back in the browser's history, so that the filters stay.
  */
 function goBack(router: AnyRouter, cameFrom: string | null): void {
   const back = document.querySelector<HTMLAnchorElement>('main a[data-back]')
@@ -71,7 +70,7 @@ export function useKeys(): { readonly openPalette: () => void; readonly palette:
         event.preventDefault()
         return setOpen(true)
       }
-      // If a dialog is open, it handles its own keys.
+      // If a dialog is open, don't handle the key. The dialog handles its own keys.
       if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || document.querySelector('dialog[open]')) return
       if (isTyping(event)) leaveField(event)
       else if (event.key === '/') focusSearch(event)
@@ -85,7 +84,8 @@ export function useKeys(): { readonly openPalette: () => void; readonly palette:
   useEffect(
     () =>
       router.subscribe('onBeforeNavigate', ({ fromLocation, pathChanged }) => {
-        // Keep the palette open if only the query string changes. A search field behind the palette may change it.
+        // If only the query string changes, keep the palette open. A search field behind the palette may change the
+        // query string.
         if (!pathChanged) return
         cameFrom.current = fromLocation?.pathname ?? null
         close()

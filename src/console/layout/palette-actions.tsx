@@ -26,7 +26,7 @@ interface ChoiceProps {
   readonly children: ReactNode
 }
 
-/** An item of the command palette. Choosing it closes the palette and runs the item. */
+/** An item of the command palette. If the user chooses it, the palette closes and `onChoose` runs. */
 export function Choice({ value, icon: Icon, keywords = [], onClose, onChoose, children }: ChoiceProps) {
   const choose = () => {
     onClose()
@@ -40,7 +40,7 @@ export function Choice({ value, icon: Icon, keywords = [], onClose, onChoose, ch
   )
 }
 
-/** Palette items for actions on other pages. Shows only actions that the user's role allows. */
+/** Palette items for actions on other pages. Shows only actions that the user's role permits. */
 export function PaletteActions({ onClose }: { readonly onClose: () => void }) {
   const { data: session } = useQuery(sessionQuery)
   const { data: destinations } = useQuery(destinationsQuery)
@@ -88,8 +88,7 @@ function useGeneralActions(): readonly PaletteAction[] {
 
 /**
  * @returns a function that lists palette items for a destination. Each item only opens the destination's page, because
- * the
- * user should see the state before acting.
+ * the user should see the destination's state before acting.
  */
 function useDestinationActions(): (destination: Schemas['Destination']) => readonly PaletteAction[] {
   const navigate = useNavigate()

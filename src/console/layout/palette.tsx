@@ -24,9 +24,9 @@ function actionsOfPage(): HTMLButtonElement[] {
 const FOUND = 'found '
 
 /**
- * Ranks an item of the palette for a search text. Results of the server come first. Another item matches if each typed
- * word
- * is the beginning of one of its words.
+ * Ranks an item of the palette for a search text. Search results from the server rank first. Any other item matches if
+ * each typed word is the beginning of one of the item's words.
+ * @returns 1 for a search result, 0.5 for a match, otherwise 0.
  */
 function rankOf(value: string, search: string, keywords: readonly string[] = []): number {
   if (value.startsWith(FOUND)) return 1
@@ -41,7 +41,7 @@ function rankOf(value: string, search: string, keywords: readonly string[] = [])
 export function Palette({ onClose }: { readonly onClose: () => void }) {
   const [search, setSearch] = useState('')
   const [selected, setSelected] = useState('')
-  /** Whether the user moved the selection. If so, results that arrive later don't change it. */
+  /** Whether the user moved the selection. If so, search results that arrive later don't change the selection. */
   const hasMoved = useRef(false)
   const actions = useMemo(actionsOfPage, [])
   const type = (text: string) => {
@@ -76,7 +76,7 @@ export function Palette({ onClose }: { readonly onClose: () => void }) {
                   value={`${button.textContent} ${index.toString()}`}
                   icon={Play}
                   onClose={onClose}
-                  // Click after the closing dialog has returned the focus.
+                  // Click only after the dialog has closed and returned the focus.
                   onChoose={() => setTimeout(() => button.click())}
                 >
                   {button.textContent}
@@ -134,7 +134,7 @@ function SearchResults({ text, onFound, onClose }: GroupProps & { readonly text:
     else if (kind === 'push' && about) void navigate({ to: '/destinations/$name', params: { name: about } })
     else void navigate({ to: '/submissions/$account/$submission_id', params: { account, submission_id: submission_id ?? id } })
   }
-  // Ignore results for an earlier text. Otherwise Enter could open a result that doesn't match the text.
+  // Ignore results of an earlier text. Otherwise Enter could open a result that doesn't match the current text.
   const found = deferred === text ? (data?.items ?? []) : []
   const first = found[0] && resultKey(text, found[0])
   useEffect(() => {

@@ -1,7 +1,7 @@
 import { useEffect, useRef } from 'react'
 import { createStore, useStore } from '../api/store.ts'
 
-/** An action that the user chooses on one page and that runs on another page. */
+/** An action that the user chooses on any page, and that runs on its own page. */
 export type PendingAction = 'doctor' | 'backup'
 
 const pending = createStore<PendingAction | null>(null)

@@ -5,9 +5,8 @@ import { useCallback } from 'react'
 export type ListSearch = Readonly<Partial<Record<string, string>>>
 
 /**
- * @returns a function that tests whether a row belongs to the account in the address. Rows without an account always
- * do.
- * In alarms, '' means no account.
+ * @returns a function that tests whether to show a row for the account in the address. If the address names no account,
+ * all rows are shown. A row without an account is always shown. In alarms, the account '' means none.
  */
 export function useOfAccount(): (row: { readonly account?: string | null | undefined }) => boolean {
   const [{ account: chosen }] = useAddress()

@@ -30,7 +30,7 @@ export function TopBar({ onPalette }: { readonly onPalette: () => void }) {
   )
 }
 
-/** Chooses the account that all pages show. Hidden if there is only one account and the address names none. */
+/** Field to choose the account that all pages show. Hidden if there is only one account and the address names none. */
 function AccountSwitch() {
   const [search, set] = useAddress()
   const { data: overview } = useQuery(overviewQuery)
@@ -52,8 +52,8 @@ function AccountSwitch() {
 }
 
 /**
- * Shows the result of the last action. The element always exists; otherwise screen readers wouldn't announce its
- * messages.
+ * Shows the result of the last action. The element exists even without a message. Otherwise screen readers wouldn't
+ * announce the next message.
  */
 function StatusMessage() {
   const message = useStore(statusMessage)

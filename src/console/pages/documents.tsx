@@ -92,7 +92,7 @@ const plainColumns: readonly Column<Document>[] = [
   { id: 'at', head: 'Since', isNumber: true, cell: ({ stored_at, created_at }) => <Age at={stored_at ?? created_at} /> },
 ]
 
-/** @returns the error without its advice, which is shown separately. */
+/** @returns the error without its advice, which the page shows from `fix`. */
 function reasonIn(error: string | null): string {
   return error?.split('; ', 1)[0] ?? ''
 }

@@ -2,7 +2,7 @@ import type { ReactNode } from 'react'
 import type { Role } from '../api/client.ts'
 import { useMay } from '../session/session.ts'
 
-/** @returns the tooltip `Requires the … role.` */
+/** @returns the tooltip of a disabled button, such as `Requires the operator role.` */
 export const requiresRole = (role: Role) => `Requires the ${role} role.`
 
 export interface ButtonProps {
@@ -17,7 +17,7 @@ export interface ButtonProps {
   readonly label?: string
 }
 
-/** A button. If the user lacks the required role, the button is disabled, and its tooltip names the role. */
+/** A button. If the user lacks the required role, the button is disabled, and a tooltip names the role. */
 export function Button({
   children,
   requires = 'viewer',
@@ -48,7 +48,7 @@ interface ActionButtonProps extends Omit<ButtonProps, 'onClick' | 'isBusy'> {
   readonly action: { readonly isPending: boolean; readonly mutate: () => void }
 }
 
-/** A button that runs an action. By default, requires the operator role. */
+/** A button that runs an action when clicked. Requires the operator role unless `requires` names another. */
 export function ActionButton({ action, ...button }: ActionButtonProps) {
   return <Button requires="operator" isSmall {...button} isBusy={action.isPending} onClick={() => action.mutate()} />
 }

@@ -1,7 +1,7 @@
 import { CircleCheck, CircleCheckBig, CircleDashed, CircleSlash, Clock3, TriangleAlert } from 'lucide-react'
 import { wordOf } from '../../ops/output/words.ts'
 
-/** Meaning of a state. The icon and the color of a chip show it. */
+/** Meaning of a state. A chip shows it by its icon and its color. */
 export type Tone = 'won' | 'good' | 'waiting' | 'bad' | 'declined' | 'unknown'
 
 const icons = {
@@ -13,7 +13,7 @@ const icons = {
   unknown: CircleDashed,
 } as const
 
-/** States by their meaning. A state that isn't listed means `unknown`. */
+/** States by meaning. A state that is missing here has the meaning `unknown`. */
 const words: Readonly<Record<Tone, readonly string[]>> = {
   won: ['bound'],
   good: ['quoted', 'done', 'delivered', 'active', 'resolved', 'complete', 'stored', 'binder_received', 'ok', 'accepted', 'resent'],
@@ -26,7 +26,7 @@ const words: Readonly<Record<Tone, readonly string[]>> = {
     ...['bind_failed', 'refused', 'wrong'],
   ],
   declined: ['not_available', 'declined', 'blocked', 'closed'],
-  // The meaning of all other states, such as `paused`.
+  // Empty, because all states that aren't listed above have this meaning, such as `paused`.
   unknown: [],
 }
 
@@ -38,7 +38,7 @@ export function toneOf(word: string | null | undefined): Tone {
 
 interface ChipProps {
   readonly word: string | null | undefined
-  /** Default: the meaning of `word`. */
+  /** Icon and color of the chip. If undefined, those of the meaning of `word`. */
   readonly tone?: Tone
   readonly label?: string | null | undefined
 }

@@ -1,11 +1,11 @@
 import { type ReactNode, useLayoutEffect, useRef, useState } from 'react'
 
-/** Shows two lines of a text, and a button that shows the rest. */
+/** Shows the first two lines of a text. If the text is longer, a button shows the rest. */
 export function ClampedText({ children }: { readonly children: ReactNode }) {
   const text = useRef<HTMLParagraphElement>(null)
   const [isWhole, setWhole] = useState(false)
   const [isCut, setCut] = useState(false)
-  // The text may become longer when personal values are shown.
+  // Watch the size, because the text may become longer when personal values are shown.
   useLayoutEffect(() => {
     const element = text.current
     if (!element || isWhole) return

@@ -7,7 +7,7 @@ import { Modal } from './modal.tsx'
 export interface Question {
   readonly title: string
   readonly text: ReactNode
-  /** Label of the button that confirms: a verb and its object. */
+  /** Label of the button that confirms: a verb and its object, such as `Retry 3 changes`. */
   readonly confirmLabel: string
   readonly isDanger?: boolean
 }
@@ -38,14 +38,16 @@ export function Confirm({ title, text, confirmLabel, isDanger = false, onDo, onC
 }
 
 interface ConfirmButtonProps extends Omit<ButtonProps, 'onClick' | 'type'> {
-  /** @returns the question to ask. If there is nothing to do, shows a message and returns null. */
+  /**
+   * @returns the question to ask. Null asks no question, because there is nothing to do; `ask` then shows a message.
+   */
   readonly ask: () => Question | Promise<Question | null>
   readonly onDo: () => void
-  /** Shows the question in another component. Use this if the button may disappear while the question is open. */
+  /** Shows the question in another component. Pass this if the button may disappear while the question is open. */
   readonly onQuestion?: (question: Question) => void
 }
 
-/** A button that asks for confirmation before it acts. By default, requires the operator role. */
+/** A button that asks for confirmation before it acts. Requires the operator role unless `requires` names another. */
 export function ConfirmButton({ ask, onDo, onQuestion, isBusy = false, ...button }: ConfirmButtonProps) {
   const [question, setQuestion] = useState<Question | null>(null)
   const [isAsking, setAsking] = useState(false)

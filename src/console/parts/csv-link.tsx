@@ -7,8 +7,8 @@ interface CsvLinkProps {
 }
 
 /**
- * Link that downloads all rows of a list that match its filters.
- * @param path path of the list, without `.csv`.
+ * Link that downloads as CSV all rows of a list that match its filters.
+ * @param path path of the list in the API, without `.csv`.
  * @param of name of the list, for screen readers.
  */
 export function CsvLink({ path, filter, of }: CsvLinkProps) {

@@ -12,11 +12,11 @@ interface DetailProps {
   readonly children: ReactNode
 }
 
-/** Shows an item of a list, next to the list or instead of it. */
+/** Shows an open item of a list. Wide screens show it next to the list, small screens instead of the list. */
 export function Detail({ title, back, chip, lead, actions, children }: DetailProps) {
   useTitle(title)
   const heading = useRef<HTMLHeadingElement>(null)
-  // If the item was opened by keyboard, move the focus to the heading. If it was opened by a click, leave the focus.
+  // If the user opened the item by keyboard, move the focus to the heading. After a click, leave the focus where it is.
   useEffect(() => {
     if (document.activeElement?.matches(':focus-visible')) heading.current?.focus()
   }, [])

@@ -4,13 +4,13 @@ import { OpensModal } from './modal.tsx'
 interface ErrorNoteProps {
   readonly text: string
   readonly of: string
-  /** The full error, if `text` is shortened. Rendered when the dialog opens. */
+  /** The full error, if `text` is only a part of it. Rendered when the user opens the dialog. */
   readonly children?: ReactNode
 }
 
 /**
- * Shows the error of a row in one line. A click opens the full error.
- * @param of name of the row.
+ * Shows the error of a row in one line. A click opens a dialog with the full error.
+ * @param of name of the row, for the dialog's title.
  */
 export function ErrorNote({ text, of, children = text }: ErrorNoteProps) {
   const button = (open: () => void) => (

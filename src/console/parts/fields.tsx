@@ -7,7 +7,7 @@ import { SearchField } from './search-field.tsx'
 type Fact = readonly [name: string, value: ReactNode]
 
 interface FactsProps {
-  /** Names and values. Pass false for a fact that doesn't apply. */
+  /** Names and values. An item that is false isn't shown. */
   readonly items: readonly (Fact | false)[]
   readonly isMono?: boolean
 }
@@ -61,8 +61,9 @@ interface ChoiceProps {
 }
 
 /**
- * A select field for a filter. If the address contains a value that isn't an option, shows that value too.
- * @param all label of the empty choice.
+ * A select field for a filter. If `value` isn't one of the options, for example because it came from a link, it is
+ * listed too.
+ * @param all label of the choice without a filter.
  */
 export function Choice({ label, value, all, options, onChange }: ChoiceProps) {
   const named = options.map((option) => (typeof option === 'string' ? ([option, wordOf(option)] as const) : option))
@@ -95,9 +96,11 @@ export function FilterSearch({ name, ...field }: FilterProps & { readonly placeh
 }
 
 interface ClearFiltersProps {
-  /** Query parameters for which the page has a field. */
+  /** Query parameters of the filters that have a field on the page. */
   readonly names: readonly string[]
-  /** Query parameters that only links set. Each is shown as a button that removes it. */
+  /**
+   * Query parameters of filters without a field, which links set. Each is shown as a button that removes the filter.
+   */
   readonly linked?: readonly string[]
 }
 

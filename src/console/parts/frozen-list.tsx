@@ -1,11 +1,11 @@
 import { type ReactNode, useState } from 'react'
 
-/** If the page is scrolled down by more than this, the list doesn't change. */
+/** If the page is scrolled down by more than this many pixels, the list doesn't change. */
 const FROZEN_FROM_PX = 160
 
 /**
- * Keeps the rows of a list unchanged while the user reads further down.
- * @returns the rows to show, and a button that shows newer rows.
+ * While the user reads further down in a list, keeps new rows out of the list.
+ * @returns the rows to show, and a button that shows the new rows.
  */
 export function useFrozenList<T>(
   rows: readonly T[],

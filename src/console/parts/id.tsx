@@ -3,7 +3,7 @@ import { announce, announceError } from '../api/announce.ts'
 const HEAD = 8
 const TAIL = 4
 
-/** @returns the first 8 and the last 4 characters of a long id. */
+/** Shortens a long id to its first 8 and last 4 characters. */
 export function shortId(id: string): string {
   return id.length > HEAD + TAIL + 3 ? `${id.slice(0, HEAD)}…${id.slice(-TAIL)}` : id
 }

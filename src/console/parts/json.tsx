@@ -10,8 +10,8 @@ interface JsonProps {
 }
 
 /**
- * Shows JSON as a tree that can be folded.
- * @param find hides fields and values that don't contain this text.
+ * Shows JSON as a tree whose objects and lists can be collapsed.
+ * @param find text to find. Hides fields and values that don't contain the text.
  */
 export function Json({ value, find = '' }: JsonProps) {
   return (

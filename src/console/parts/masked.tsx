@@ -9,7 +9,7 @@ import { Json, parseJson } from './json.tsx'
 import { OpensModal } from './modal.tsx'
 import { QueryState } from './states.tsx'
 
-/** Text that the server sends instead of a personal value. */
+/** Text that the server sends instead of a personal value, if the user may not see it or hasn't asked for it. */
 export const MASK = '••••'
 
 interface RowRef {
@@ -17,7 +17,7 @@ interface RowRef {
   readonly row: string
 }
 
-/** @returns the row with its personal values, and a function that fetches it. The row is null until then. */
+/** @returns `show`: fetches the row with its personal values. `shown`: that row; null until it is fetched. */
 export function useShownRow({ table, row }: RowRef) {
   const client = useQueryClient()
   // Only `show` fetches the row, because each fetch adds an entry to the audit log.
@@ -36,7 +36,7 @@ interface MaskedValueProps extends RowRef {
   readonly what: string
 }
 
-/** Shows a value of a row. If it is masked, adds a button that shows it. */
+/** Shows a value of a row. If the value is masked, also shows a button that reveals it. */
 export function MaskedValue({ table, row, column, value, what }: MaskedValueProps) {
   const { shown, show } = useShownRow({ table, row })
   if (value !== MASK) return <>{textOf(value)}</>
@@ -75,7 +75,7 @@ interface RawProps extends RowRef {
   readonly what: string
 }
 
-/** Button that shows the row's JSON as the service sent it. */
+/** Button that opens a dialog with the row's JSON, as the service sent it. */
 export function Raw({ table, row, what }: RawProps) {
   const may = useMay('operator')
   const button = (open: () => void) => (
@@ -98,7 +98,7 @@ export function Raw({ table, row, what }: RawProps) {
 }
 
 function RawObject({ table, row }: RowRef) {
-  // Fetch each time the dialog opens, but never automatically, because each fetch adds an entry to the audit log.
+  // Fetch when the dialog opens, but not automatically after that, because each fetch adds an entry to the audit log.
   const query = useQuery({ ...rowQuery(table, row), staleTime: 0, refetchOnWindowFocus: false, refetchOnReconnect: false })
   return (
     <QueryState query={query} rows={4}>

@@ -42,7 +42,7 @@ interface MenuActionProps {
   readonly name: string
   /** A sentence that explains the action. */
   readonly description: string
-  /** Why the action isn't available; undefined if it is. */
+  /** Why the action isn't available; undefined if it is available. */
   readonly unavailable?: string | undefined
   readonly onDo: () => void
 }

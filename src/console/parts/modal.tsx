@@ -5,15 +5,14 @@ interface ModalProps {
   readonly title: string
   readonly onClose: () => void
   readonly children: ReactNode
-  /** Whether the title is only for screen readers. */
+  /** Whether only screen readers get the title. */
   readonly isTitleHidden?: boolean
   readonly className?: string
 }
 
 /**
- * @returns the element to focus: the first field; without fields, the first action, which is harmless. The browser
- * would
- * focus the close button.
+ * Finds the element to focus when a dialog opens: the first field, or in a dialog without fields, the first action. In
+ * a question, that is "Cancel". Without this, the browser would focus the close button.
  */
 function firstFocus(dialog: HTMLElement): HTMLElement | null {
   const fields = 'input:not(:disabled, [type="checkbox"], [type="radio"]), select:not(:disabled), textarea:not(:disabled)'
@@ -23,7 +22,7 @@ function firstFocus(dialog: HTMLElement): HTMLElement | null {
 export function Modal({ title, onClose, children, isTitleHidden = false, className = '' }: ModalProps) {
   const dialog = useRef<HTMLDialogElement>(null)
   const heading = useId()
-  // Close the dialog before React removes it. A dialog that is removed while open doesn't return the focus.
+  // Close the dialog before React removes it. If an open dialog is removed, the browser doesn't return the focus.
   useLayoutEffect(() => {
     const shown = dialog.current
     if (!shown) return
@@ -65,7 +64,7 @@ interface OpensModalProps {
   readonly children: ReactNode
 }
 
-/** A button that opens a dialog. The dialog's content is rendered only while it is open. */
+/** A button that opens a dialog. The content of the dialog is rendered only while the dialog is open. */
 export function OpensModal({ button, ...modal }: OpensModalProps) {
   const [isOpen, setOpen] = useState(false)
   return (

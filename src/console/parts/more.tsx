@@ -8,7 +8,7 @@ export interface Pages {
 
 interface MoreProps {
   readonly pages: Pages
-  /** Label of the button for the next page. If missing, the next page loads when the user scrolls to the end. */
+  /** Label of a button that loads the next page. If undefined, the next page loads when the user scrolls to the end. */
   readonly button?: string | undefined
 }
 

@@ -7,7 +7,7 @@ export function count(n: number): string {
   return whole.format(n)
 }
 
-/** @returns a text such as `12`; for an incomplete count, `1,000+`. */
+/** @returns the count as text, such as `12`. If there may be more, with a plus, such as `1,000+`. */
 export function countUpTo({ count: n, is_complete }: { readonly count: number; readonly is_complete: boolean }): string {
   return is_complete ? count(n) : `${count(n)}+`
 }

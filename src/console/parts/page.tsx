@@ -30,12 +30,12 @@ export function Page({ children, ...head }: PageHeadProps & { readonly children:
 }
 
 interface ListPageProps extends PageHeadProps {
-  /** The open item. Shown next to the list; on small screens, instead of the list. */
+  /** The open item. Wide screens show it next to the list, small screens instead of the list. */
   readonly detail?: ReactNode
   readonly children: ReactNode
 }
 
-/** A page with a list, as wide as the window. While an item is open, its heading is the `h1` of the page. */
+/** A page with a list, as wide as the window. While an item is open, the item's heading is the `h1` of the page. */
 export function ListPage({ detail = null, children, ...head }: ListPageProps) {
   const isOpen = detail !== null
   useTitle(isOpen ? null : head.title)
@@ -50,7 +50,7 @@ export function ListPage({ detail = null, children, ...head }: ListPageProps) {
   )
 }
 
-/** Sets the title of the window. Does nothing if `title` is null. */
+/** Sets the title of the browser window. Null leaves the title unchanged. */
 export function useTitle(title: string | null): void {
   useEffect(() => {
     if (title !== null) document.title = `${title} · submission-mirror`

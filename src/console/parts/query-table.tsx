@@ -11,7 +11,7 @@ interface QueryTableProps<Row> extends Omit<TableProps<Row>, 'rows'> {
   /** @returns whether to show the row. */
   readonly keep?: (row: Row) => boolean
   readonly empty: ReactNode
-  /** Label of the button for the next page. If missing, the next page loads when the user scrolls to the end. */
+  /** Label of a button that loads the next page. If undefined, the next page loads when the user scrolls to the end. */
   readonly more?: string
 }
 

@@ -15,7 +15,8 @@ export function SearchField({ label, value, onChange, placeholder, name }: Searc
   const [text, setText] = useState(value)
   const sent = useRef(value)
   useEffect(() => {
-    // Ignore the value if it only repeats the text sent before. The user may have typed more since.
+    // If the new `value` is the text that this field sent last, ignore it. The user may have typed more
+    // in the meantime.
     if (value !== sent.current) setText(value)
     sent.current = value
   }, [value])

@@ -1,4 +1,4 @@
-/** Shows a text. Parts between backticks are commands. */
+/** Shows a text. Text between backticks is shown as code. */
 export function Sentence({ text }: { readonly text: string }) {
   const parts = text.split('`')
   // biome-ignore lint/suspicious/noArrayIndexKey: the parts have no other key and don't move.

@@ -4,7 +4,7 @@ import { ApiError } from '../api/client.ts'
 
 const ROWS = ['a', 'b', 'c', 'd', 'e', 'f']
 
-/** Placeholder rows while data loads. The style sheet delays their appearance. */
+/** Placeholder rows while data loads. The style sheet shows them only after a delay. */
 export function Loading({ rows = 6 }: { readonly rows?: number }) {
   return (
     <div className="loading stack" aria-busy="true">
@@ -38,7 +38,7 @@ export function Failed({ error, onRetry }: { readonly error: Error; readonly onR
   )
 }
 
-/** Shown for a missing value. */
+/** Shown instead of a missing value. */
 export const DASH = <span className="quiet">–</span>
 
 interface QueryStateProps<T> {
@@ -48,9 +48,8 @@ interface QueryStateProps<T> {
 }
 
 /**
- * Shows the data of a query. Without data, shows that the query is loading or has failed. If a later fetch fails, the
- * old
- * data stays.
+ * Shows the data of a query. Before the first data, shows that the query is loading or has failed. If a later fetch
+ * fails, the earlier data stays.
  */
 export function QueryState<T>({ query, rows = 6, children }: QueryStateProps<T>) {
   if (query.data !== undefined) return <>{children(query.data)}</>

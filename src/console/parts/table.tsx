@@ -8,22 +8,25 @@ const BEYOND = 16
 
 export interface Column<Row> {
   readonly id: string
-  /** Column title. Empty for columns of checkboxes and buttons, which have a name for screen readers. */
+  /** Column title. Empty for checkboxes and buttons, which have their own names for screen readers. */
   readonly head: string
   /**
-   * Returns the content of a cell. Don't turn this into a component: new `columns` would then close menus open in a
-   * cell.
+   * Returns the content of a cell. Must not be a React component. A component would be created again when `columns`
+   * changes, and menus in the cell would close.
    */
   readonly cell: (row: Row) => ReactNode
   readonly isNumber?: boolean
-  /** Which screens hide the column. 2: tablets and smaller. 3: small laptops and smaller. 4: laptops and smaller. */
+  /**
+   * Which screens hide the column. 2: tablets and smaller. 3: small laptops and smaller. 4: laptops and smaller.
+   * Undefined: none.
+   */
   readonly rank?: 2 | 3 | 4
-  /** Whether phones show the column despite its `rank`, below the other cells of the row. */
+  /** Whether phones show the column even if its `rank` hides it. Phones show it below the other cells of the row. */
   readonly isOnPhone?: boolean
-  /** Kind of special content: a checkbox, the buttons of the row, or a sentence of several lines. */
+  /** What cells contain, if not a short text: a checkbox, the buttons of the row, or a sentence of several lines. */
   readonly holds?: 'box' | 'buttons' | 'sentence'
   readonly isWide?: boolean
-  /** Values of the parameter `sort` for this column: first the default direction, then the reverse. */
+  /** Values of the query parameter `sort` for this column: first the default direction, then the other direction. */
   readonly sorts?: readonly [first: string, second: string]
 }
 
@@ -85,7 +88,10 @@ function classOf({ isNumber, rank, isWide, isOnPhone, holds }: Looks): string | 
   return names.filter(Boolean).join(' ') || undefined
 }
 
-/** Opens the link of a row that was clicked. Ignores clicks on other controls, and clicks while text is selected. */
+/**
+ * Opens the link of a row when the row is clicked. Ignores a click on another control in the row, and a click while
+ * text is selected.
+ */
 function openRow({ target, currentTarget, metaKey, ctrlKey }: MouseEvent<HTMLTableRowElement>): void {
   const isOwn =
     !(target instanceof Element) || !currentTarget.contains(target) || target.closest('a, button, input, label, summary, dialog')
@@ -134,10 +140,10 @@ function Head({ column, sort, onSort }: HeadProps) {
 interface InSight {
   readonly first: number
   readonly end: number
-  /** `before`: height in pixels of the rows above the rendered ones. `after`: height of the rows below. */
+  /** Heights in pixels of the rows that aren't rendered. `before`: above the rendered rows. `after`: below them. */
   readonly before: number
   readonly after: number
-  /** Measures the height of a row, because phones have rows of different heights. */
+  /** Measures the height of a rendered row. Needed because rows have different heights on phones. */
   readonly measure?: (row: HTMLElement | null) => void
 }
 

@@ -24,7 +24,7 @@ export function dayOf(at: string): string {
   return longDay.format(new Date(at))
 }
 
-/** @param date a date from the service, which has no time zone. */
+/** @param date a date from the service, such as `2026-01-31`. It belongs to no time zone. */
 export function dateText(date: string): string {
   const ms = Date.parse(`${date}T00:00:00Z`)
   return Number.isNaN(ms) ? date : day.format(ms)
@@ -33,14 +33,14 @@ export function dateText(date: string): string {
 const now = createStore(Date.now())
 setInterval(() => now.set(Date.now()), SECOND_MS)
 
-/** @returns a duration such as `4 min`. */
+/** @returns a duration as text, such as `4 min`. */
 export function durationText(ms: number): string {
   const seconds = Math.max(0, Math.floor(ms / SECOND_MS))
   for (const [unit, length] of STEPS) if (seconds >= length) return `${Math.floor(seconds / length)} ${unit}`
   return `${seconds} s`
 }
 
-/** @returns the local time and UTC as text, for tooltips. */
+/** @returns a time as text for a tooltip: first in local time, then in UTC. */
 export function bothTimes(at: string): string {
   return `${whole.format(new Date(at))} · ${at.slice(0, 19).replace('T', ' ')} UTC`
 }
@@ -48,7 +48,10 @@ export function bothTimes(at: string): string {
 interface AgeProps {
   readonly at: string | null | undefined
   readonly none?: string
-  /** Whether to show future times. If false, shows them as `now`, because the browser's clock may differ. */
+  /**
+   * Whether `at` may be in the future. If false, a future time is shown as `now`, because the browser's clock
+   * may be behind.
+   */
   readonly canBeFuture?: boolean
 }
 
@@ -77,7 +80,10 @@ export function WordAndAge({ word, at }: Pick<AgeProps, 'at'> & { readonly word:
   )
 }
 
-/** Shows `as of 12:03` for figures that are counted once a minute. Shows nothing for live figures (`at` is null). */
+/**
+ * Shows a time such as `as of 12:03` for numbers that are counted once a minute. Shows nothing if `at` is null, because
+ * such numbers are counted now.
+ */
 export function AsOf({ at }: { readonly at: string | null | undefined }) {
   const nowMs = useStore(now)
   if (!at) return null

@@ -3,7 +3,7 @@ import { announceError } from '../api/announce.ts'
 import { ApiError, api, type Role, reasonOf, unwrap } from '../api/client.ts'
 import { forgetAll, methodsQuery, sessionQuery } from '../api/queries.ts'
 
-/** @returns whether the user has this role or a higher one. */
+/** @returns whether the user has this role or a higher role. */
 export function useMay(role: Role): boolean {
   const { data } = useQuery(sessionQuery)
   return data?.may.includes(role) ?? false
@@ -30,9 +30,8 @@ export function useSignOut(): () => Promise<void> {
 const RETURN_TO = 'submission-mirror.return-to'
 
 /**
- * Stores the current address while the user signs in at an identity provider. The provider returns the user to the
- * first
- * page.
+ * Stores the current address before the user leaves to sign in at an identity provider. The provider returns the user
+ * to the first page; `returnToAddress` then restores the address.
  */
 export function keepAddress(): void {
   sessionStorage.setItem(RETURN_TO, `${location.pathname}${location.search}${location.hash}`)
@@ -45,8 +44,8 @@ export function returnToAddress(): void {
 }
 
 /**
- * Reads the token in the `#` of the address and removes it from there. Browsers don't send this part to a server.
- * @returns null if there is no token.
+ * Takes the token from the `#` part of the address, and removes it there. Browsers don't send this part to a server.
+ * @returns null if the address contains no token.
  */
 export function takeTokenFromAddress(): string | null {
   const token = new URLSearchParams(location.hash.slice(1)).get('token')
@@ -55,9 +54,8 @@ export function takeTokenFromAddress(): string | null {
 }
 
 /**
- * Signs in with the token of the address. Works only in the demo; elsewhere, a link on another site could sign the user
- * in
- * as someone else.
+ * Signs in with the token that was in the address. Works only in the demo. Elsewhere, a link on another site could sign
+ * the user in as someone else.
  */
 export async function signInByAddress(client: QueryClient, token: string): Promise<void> {
   const methods = await client.fetchQuery(methodsQuery).catch(() => null)

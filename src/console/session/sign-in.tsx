@@ -6,8 +6,8 @@ import { Field, Form } from '../parts/form.tsx'
 import { keepAddress, signIn } from './session.ts'
 
 /**
- * Sign-in page. Shown instead of the requested page. The address doesn't change.
- * @param token initial value of the field.
+ * Sign-in page. Shown instead of the requested page, whose address stays.
+ * @param token initial text of the token field.
  */
 export function SignIn({ token }: { readonly token: string }) {
   const { data: methods } = useQuery(methodsQuery)
@@ -15,7 +15,7 @@ export function SignIn({ token }: { readonly token: string }) {
     document.title = 'Sign in · submission-mirror'
   }, [])
   const oidc = methods?.oidc ?? null
-  // Pass the origin of this page, because a link sends no `Origin` header and a proxy may hide the address.
+  // Pass the origin of this page to the server. A link sends no `Origin` header, and a proxy may hide the address.
   const from = encodeURIComponent(location.origin)
   return (
     <main className="sign-in stack">
@@ -40,7 +40,7 @@ export function SignIn({ token }: { readonly token: string }) {
 
 interface FormProps {
   readonly token: string
-  /** Whether another way to sign in is shown above. */
+  /** Whether the page shows another way to sign in above this form. */
   readonly isSecond: boolean
 }
 

@@ -14,12 +14,13 @@ export interface Download {
   readonly maxBytes: number
 }
 
-/** Media types of web pages and error answers. An answer with one of these types is not a document. */
+/** Media types of web pages and error answers. An answer with such a type is not a document. */
 const PAGES = new Set(['text/html', 'application/xhtml+xml', 'application/json', 'application/problem+json'])
 
 /**
  * Downloads a document into the storage.
- * @throws request errors; RefusedDocument if the bytes aren't the document; StorageUnavailable; the reason of `signal`.
+ * @throws RefusedDocument if the answer isn't the expected document. StorageUnavailable if the storage fails. Errors of
+ * the request. The reason of `signal`.
  */
 export async function download(o: Download, document: DocumentRow, signal: AbortSignal): Promise<StoredDocument> {
   const place = placeOf(document, o.baseUrl)
@@ -27,7 +28,7 @@ export async function download(o: Download, document: DocumentRow, signal: Abort
   const keep: TakeDocument<StoredDocument> = (answer) => keepAnswer(o, document, answer)
   if (place.of === 'elsewhere') return await o.elsewhere.get(place.link, keep, signal)
   const end = await o.client.document(place.place, async (answer) => redirectOf(answer) ?? (await keep(answer)), signal)
-  // Redirects are requested without the token, like any other link.
+  // Redirects are requested without the token, like links to other hosts.
   return typeof end === 'string' ? await o.elsewhere.get(new URL(end, `${o.baseUrl}/`).href, keep, signal) : end
 }
 
@@ -44,13 +45,15 @@ async function keepAnswer({ storage, maxBytes }: Download, document: DocumentRow
 }
 
 /**
- * Where to fetch a document: from the service with its token, or from another host without the token. Null if unknown.
+ * Where to fetch a document: from the service, with its token, or from a link, without the token. Null if
+ * neither is known.
  */
 type FetchPlace = { readonly of: 'service'; readonly place: DocumentPlace } | { readonly of: 'elsewhere'; readonly link: string } | null
 
 /**
- * Uses the document's path, else its link, else its id. A link below the base URL, or without a host, goes to the
- * service. The specification doesn't say what `document_url` is relative to.
+ * Chooses where to fetch a document: by its path, or if it has none by its link, or if it has none by its id. A link
+ * below the base URL goes to the service. So does a link without a host, because the specification doesn't say what
+ * `document_url` is relative to.
  */
 function placeOf({ document_id, download_path, document_url }: DocumentRow, baseUrl: string): FetchPlace {
   if (download_path !== null) return { of: 'service', place: { path: download_path } }
@@ -62,8 +65,8 @@ function placeOf({ document_id, download_path, document_url }: DocumentRow, base
 }
 
 /**
- * Whether the document should be a PDF. The media type decides. Without one, the path or name does; finalized documents
- * are always PDFs.
+ * @returns whether the document should be a PDF. The media type decides. If the media type is unknown, the path or the
+ * name decides. A document that is fetched by its id is always a PDF.
  */
 function promisesPdf({ document_id, content_type, name, download_path, document_url }: DocumentRow): boolean {
   const path = (download_path ?? document_url ?? '').split(/[?#]/, 1)[0] ?? ''

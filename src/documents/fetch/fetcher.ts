@@ -26,11 +26,13 @@ import { type DocumentStorage, StorageUnavailable, type StoredDocument, TooLongD
 import { download } from './download.ts'
 import type { Space } from './space.ts'
 
-/** Maximum time between checks for due documents. */
+/** Maximum time in ms between checks for due documents. */
 const TICK_MS = 1_000
 /** Maximum number of fetches that run at the same time. */
 const AT_ONCE = 2
-/** Retry delay if the service rejects the account. The account's poller then stops the account. */
+/**
+ * If the service rejects the account, a document is retried after this many ms. The account's poller stops the account.
+ */
 const REFUSED_WAIT_MS = 60_000
 const ERROR_LENGTH = 500
 
@@ -46,9 +48,10 @@ export interface FetcherOptions extends ServiceParts {
 }
 
 /**
- * Fetches the documents of one account, with retries. Stores a file durably before its row, so that a crash never
- * leaves a row without its file. A sweep removes files without a row. Reads have priority over these requests. Claims
- * nothing while the account is stopped, the service is down, or the storage is unavailable or full.
+ * Fetches the documents of one account, with retries. A file is durably stored before its row, so that a crash never
+ * leaves a row without its file. A sweep later removes files without a row. Other reads of the account have priority.
+ * Claims no document while the account is stopped, while the service is down, or while the storage is
+ * unavailable or full.
  */
 export class DocumentFetcher extends DueLoop<FetchClaim> {
   readonly #o: FetcherOptions
@@ -64,7 +67,7 @@ export class DocumentFetcher extends DueLoop<FetchClaim> {
     const { db, account, maxBytes, hosts } = this.#o
     await releaseLeft(db, claimedFetches, { account })
     await db.write('document-release', async (tx) => {
-      // Retries fetches that earlier settings rejected: a smaller size limit, or an unlisted host.
+      // Retry fetches that failed because of earlier settings: a smaller size limit, or an unlisted host.
       await requestRefused(tx, account, maxBytes)
       await requestFailed(tx, account, hosts.map(unlistedHostText))
     })
@@ -98,7 +101,7 @@ export class DocumentFetcher extends DueLoop<FetchClaim> {
     }
     await this.#settleStored(claim, stored)
     observer.count('documents_total', { account, outcome: 'stored' })
-    // A purge may have removed the file while its row was written.
+    // A purge may have removed the file while the document's row was written. Then store that the file was lost.
     if ((await storage.size(stored.path)) !== stored.bytes) await this.#noteLost(claim)
   }
 
@@ -113,7 +116,7 @@ export class DocumentFetcher extends DueLoop<FetchClaim> {
 
   async #settleFailure(claim: FetchClaim, failure: unknown): Promise<void> {
     const { db, observer, clock, account, log, maxBytes } = this.#o
-    // If the service rejects the account, the document isn't at fault, so no failure is stored.
+    // If the service rejects the account, the document isn't the cause. Then don't store a failure.
     if (failure instanceof AuthRefusedError) return await releaseFetch(db, claim, REFUSED_WAIT_MS)
     const throttledMs = upstreamClass(failure) === 'throttled' ? retryAfterOf(failure) : 0
     if (throttledMs > 0) this.#pausedUntil = clock.steady() + throttledMs
@@ -156,23 +159,23 @@ export class DocumentFetcher extends DueLoop<FetchClaim> {
 }
 
 const FIRST_WAIT_MS = 30_000
-/** Number of days for which a failing document is retried (trap 54). */
+/** A document that keeps failing is retried for this many days (trap 54). */
 const RETRY_DAYS = 14
 const RETRY_MS = RETRY_DAYS * 86_400_000
-/** Pause after the storage was unavailable. */
+/** After the storage was unavailable, no document is claimed for this many ms. */
 const STORAGE_PAUSE_MS = 60_000
 
 /** When to retry a failed document. */
 interface RetryPlan extends FetchSettlement {
-  /** Text to append to the error. Empty if the error itself says what to do. */
+  /** Text to append to the error: whether the document is fetched again. Empty if the error itself says what to do. */
   readonly next: string
 }
 
 const ASK = 'ask the service for the document'
 
 /**
- * Retries nearly every failure, because the specification calls none permanent. If a setting caused the failure, the
- * retry waits until the setting changes.
+ * Plans when to retry a failed document. Nearly every failure is retried, because the specification doesn't call any
+ * failure permanent. If a setting caused the failure, the document is retried only after that setting changes.
  */
 function planRetry(claim: FetchClaim, failure: unknown, maxBytes: number, clock: Clock): RetryPlan {
   const failures = claim.failures + 1

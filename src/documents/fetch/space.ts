@@ -1,11 +1,14 @@
 import type { ServiceParts } from '../../store/engine/db.ts'
 import { storedBytes } from '../../store/reads/fetches.ts'
 
-/** Interval between counts of the used bytes: normally, and while full. Other processes also store documents. */
+/**
+ * Used bytes are counted again at this interval, because other processes also store documents. While the storage is
+ * full, `COUNTED_FULL_MS` is used instead.
+ */
 const COUNTED_MS = 600_000
 const COUNTED_FULL_MS = 60_000
 
-/** Tracks how many of DOCUMENTS_TOTAL_BYTES are used. */
+/** Knows how many of DOCUMENTS_TOTAL_BYTES are used. */
 export class Space {
   readonly #o: Pick<ServiceParts, 'db' | 'clock' | 'log'>
   readonly #totalBytes: number
@@ -19,8 +22,8 @@ export class Space {
   }
 
   /**
-   * Whether the limit is reached. Fetching then pauses until the limit is raised or documents are removed. Logs a
-   * warning when the limit is reached.
+   * @returns whether DOCUMENTS_TOTAL_BYTES are used. Fetching then pauses until you raise the limit or documents are
+   * removed. Logs a warning when the limit is reached.
    */
   async isFull(): Promise<boolean> {
     const { db, clock, log } = this.#o
@@ -37,7 +40,7 @@ export class Space {
     return isFull
   }
 
-  /** Adds the size of a document that this process stored. */
+  /** Adds the size of a document that this process just stored. */
   add(bytes: number): void {
     this.#used += bytes
   }

@@ -13,8 +13,8 @@ const EVERY_MS = 6 * 3_600_000
 const RETRY_MS = 600_000
 
 /**
- * Removes files without a database row, such as files left by crashes. Runs at startup and every 6 hours. Skips a
- * storage that another mirror owns. Otherwise a wrong DATABASE_URL would remove all documents of that mirror.
+ * Removes files without a database row, such as files left by a crash. Runs at startup and every 6 hours. Removes
+ * nothing if another mirror owns the storage. Otherwise a wrong DATABASE_URL would remove all documents of that mirror.
  */
 export class DocumentSweeper implements Service {
   readonly name = 'document sweep'

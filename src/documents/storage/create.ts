@@ -4,7 +4,7 @@ import { FolderStorage } from './folder.ts'
 import { S3Storage } from './s3.ts'
 import type { DocumentStorage } from './storage.ts'
 
-/** @returns the configured document storage. The folder or bucket is opened on first use. */
+/** @returns the document storage of the settings. The folder or bucket is opened when first used. */
 export function createDocumentStorage(config: Pick<Config, 'documents' | 'upstream'>): DocumentStorage {
   const { dir, s3 } = config.documents
   const folder = resolve(dir)

@@ -20,7 +20,7 @@ import { sweepFolder } from './sweep-folder.ts'
 
 /**
  * Stores documents in a local or mounted folder. Creates the folder if it is missing. A document is written to a
- * temporary file, made durable, then renamed to its hash. A rename replaces a file only by the same bytes.
+ * temporary file, made durable, then renamed to its hash. If a file with that name exists, it has the same bytes.
  */
 export class FolderStorage implements DocumentStorage {
   readonly place: string

@@ -7,21 +7,22 @@ interface Named {
 }
 
 export interface Moved {
-  /** Number of documents in the database. */
+  /** Number of documents that the database lists. */
   readonly files: number
   readonly bytes: number
   /** Number of files that this run copied. */
   readonly copied: number
-  /** Paths of files that are missing or don't match their hash. At most 100. */
+  /** Paths of files that are missing or don't match their hash or length; at most 100. */
   readonly faulty: readonly string[]
 }
 
 const MAX_FAULTY = 100
 
 /**
- * Copies documents into another storage, and checks each hash and length. Skips a file that already exists there with
- * the same length, because an existing file is always complete. An interrupted copy can therefore be resumed.
- * @param to null to only check the length of each file in `from`.
+ * Copies documents into another storage, and checks the hash and length of each. Skips a document that the other
+ * storage already has with the same length, because files there are always complete. An interrupted move can therefore
+ * be run again.
+ * @param to the other storage. Null copies nothing, and only checks that `from` has each file with its length.
  * @throws StorageUnavailable if a storage can't be read or written.
  */
 export async function moveDocuments(
@@ -43,7 +44,10 @@ export async function moveDocuments(
   return { files, bytes, copied, faulty }
 }
 
-/** @returns false if the document is missing or doesn't match its hash. */
+/**
+ * Copies a document. Removes the copy if the hash differs.
+ * @returns false if the document is missing in `from`, or doesn't match its hash or length.
+ */
 async function isCopied({ path, bytes }: Named, from: DocumentStorage, to: DocumentStorage): Promise<boolean> {
   try {
     const kept = await to.keep(await from.read(path), { maxBytes: bytes, bytes, isPdf: false })

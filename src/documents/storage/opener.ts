@@ -7,12 +7,12 @@ interface Named {
   readonly path: string
 }
 
-/** Finds a document's name and type, as the service gave them. Null if the document's row is gone. */
+/** Reads a document's name and media type, as the service gave them. Null if the document's row is gone. */
 type MetadataOf = (document: Named) => Promise<{ readonly name: string | null; readonly contentType: string | null } | null>
 
 /**
- * @returns a function that opens a document. Its result is null if the file or the row is missing. The function and
- * `open` throw StorageUnavailable if the storage can't be read now.
+ * @returns a function that looks up a document. The function returns null if the document's file or row is missing. The
+ * function, and the `open` in its result, throw StorageUnavailable if the storage can't be read now.
  */
 export function documentOpener(storage: DocumentStorage, metadataOf: MetadataOf) {
   return async (document: Named) => {
@@ -21,7 +21,10 @@ export function documentOpener(storage: DocumentStorage, metadataOf: MetadataOf)
   }
 }
 
-/** The file existed a moment ago, so the caller may retry. The retry finds that the file is missing. */
+/**
+ * Replaces MissingDocument with StorageUnavailable, which callers can retry. If the file is still missing when the
+ * document is looked up again, the result is null.
+ */
 function disappeared(error: unknown): never {
   throw error instanceof MissingDocument ? new StorageUnavailable(error.message, { cause: error }) : error
 }

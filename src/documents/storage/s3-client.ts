@@ -1,4 +1,5 @@
-// Loaded on first use of a bucket, because the S3 client takes a while to import and 20 MB of memory.
+// This module is imported when a bucket is first used, because the S3 client takes a while to import and 20
+// MB of memory.
 import { Agent as HttpAgent } from 'node:http'
 import { Agent as HttpsAgent } from 'node:https'
 import type { Readable } from 'node:stream'
@@ -27,9 +28,9 @@ export interface StoredObject {
   readonly modifiedMs: number
 }
 
-/** Requests to one bucket. Keys don't contain the bucket's prefix. Methods throw the errors of the S3 client. */
+/** Requests to one bucket. Keys are without the bucket's prefix. Methods throw the errors of the S3 client. */
 export interface Bucket {
-  /** @param sha256 hash of `body` in base64. The S3 service rejects a mismatch. */
+  /** @param sha256 hash of `body` in base64. If `body` doesn't match it, the S3 service rejects the request. */
   put(key: string, body: Readable | Uint8Array, bytes: number, sha256: string): Promise<void>
   get(key: string): Promise<Readable>
   /** @returns null if the object doesn't exist. */
@@ -38,7 +39,7 @@ export interface Bucket {
   list(): AsyncIterable<StoredObject>
 }
 
-/** Time limits for connecting, and for waiting without receiving a byte. */
+/** Time limits in ms: for connecting, and for the time in which no byte arrives. */
 const CONNECT_MS = 10_000
 const SILENT_MS = 60_000
 
@@ -79,7 +80,7 @@ export function openBucket(config: BucketConfig, proxies: Proxies): Bucket {
   }
 }
 
-/** Whether the error says that the object doesn't exist. A missing bucket is another error. */
+/** @returns whether the error says that the object doesn't exist. A missing bucket is a different error. */
 export function isAbsent(error: unknown): boolean {
   return error instanceof Error && ['NoSuchKey', 'NotFound'].includes(error.name)
 }
@@ -98,11 +99,11 @@ function clientOptions(
     region,
     forcePathStyle,
     maxAttempts: 3,
-    // Turns off the SDK's log lines, which it writes to the console by default.
+    // Turn off the SDK's log, which is written to the console by default.
     logger: { trace() {}, debug() {}, info() {}, warn() {}, error() {} },
     ...(endpoint !== null && { endpoint }),
     ...(accessKeyId && secretAccessKey && { credentials: { accessKeyId, secretAccessKey: secretAccessKey.reveal() } }),
-    // Turns off the client's own checksum, which some S3 services reject. `put` sends a SHA-256 instead.
+    // Turn off the SDK's own checksum, which some S3 services reject. `put` sends a SHA-256 instead.
     requestChecksumCalculation: 'WHEN_REQUIRED' as const,
     responseChecksumValidation: 'WHEN_REQUIRED' as const,
     requestHandler: {

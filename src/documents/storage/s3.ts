@@ -21,12 +21,12 @@ import {
   type StoredDocument,
 } from './storage.ts'
 
-/** Key prefix of temporary objects that test the bucket. */
+/** Prefix of the keys of temporary objects, which test the bucket. */
 const PROBE = '.probe-'
 
 /**
- * Stores documents in a bucket of an S3-compatible service. A document is first written to a temporary file, so that
- * its hash and length are checked before the upload. Each upload is atomic.
+ * Stores documents in a bucket of an S3-compatible service. A document is first written to a temporary file, where its
+ * hash and length are checked, then uploaded. An upload is atomic.
  */
 export class S3Storage implements DocumentStorage {
   readonly place: string
@@ -104,8 +104,8 @@ export class S3Storage implements DocumentStorage {
   }
 
   /**
-   * Removes an object, unless it was rewritten since it was listed. Another process may still rewrite it between the
-   * check and the removal. Its document is then fetched again later.
+   * Removes an object, unless it was written again since it was listed. Another process may still write the object
+   * between the check and the removal. The document of that process is later fetched again.
    * @returns whether the object was removed.
    */
   async #removeOld(key: string, oldestMs: number): Promise<boolean> {
@@ -117,7 +117,7 @@ export class S3Storage implements DocumentStorage {
 
   /**
    * Tests the bucket: writes, reads, and removes an object.
-   * @returns the time of the S3 service's clock, in ms since the epoch.
+   * @returns the time by the S3 service's clock, in ms since the epoch.
    */
   async #probe(): Promise<number> {
     const [key, bytes] = [`${PROBE}${randomUUID()}`, Buffer.from('probe')]
@@ -170,7 +170,7 @@ function base64Hash(bytes: Uint8Array): string {
 
 const RIGHTS = 'let its key get, put, delete and list objects there'
 
-/** Explanation and fix by error code of the S3 service. */
+/** Explanation and fix for each error code of the S3 service. */
 const SENTENCES: Readonly<Record<string, string>> = {
   NoSuchBucket: 'does not exist: create it, or name another one in documents.s3.bucket',
   InvalidAccessKeyId: 'refuses the key: check documents.s3.access_key_id',
@@ -183,7 +183,7 @@ const SENTENCES: Readonly<Record<string, string>> = {
   CredentialsProviderError: 'needs a key: set documents.s3.access_key_id and documents.s3.secret_access_key, or give this machine a role',
 }
 
-/** @returns an error that names the bucket and the fix. */
+/** @returns an error that names the bucket and says what to do. */
 export function bucketError({ bucket, endpoint, region }: BucketConfig, error: unknown): StorageUnavailable {
   const where = `the bucket ${bucket} (${endpoint === null ? region : withoutQueryValues(endpoint)})`
   const sentence = (error instanceof Error && SENTENCES[error.name]) || `can't take or give documents: ${messageOf(error)}`

@@ -6,11 +6,11 @@ import { codeOf, messageOf } from '../../base/errors.ts'
 import { type Expected, pathOf, RefusedDocument, StorageUnavailable, type StoredDocument, TooLongDocument } from './storage.ts'
 import { removeTemporaries, TEMPORARY } from './sweep-folder.ts'
 
-/** Keeps unfinished documents in temporary files. Creates the folder if it is missing. */
+/** Writes documents to temporary files until they are complete. Creates the folder if it is missing. */
 export class Spool {
   readonly onDisk: OnDisk
   readonly #folder: string
-  /** Options for files that only this user can read. */
+  /** Options for creating files that only this user can read. */
   readonly #own: { readonly mode: number; readonly onDisk: OnDisk }
 
   /** @param folder absolute path. */
@@ -24,8 +24,8 @@ export class Spool {
   }
 
   /**
-   * Writes a document to a durable temporary file, checks it, and passes the file to `done`. Then removes the file. If
-   * the process is killed, a sweep removes it later.
+   * Writes a document to a durable temporary file, checks it, passes the file to `done`, and removes the file. If this
+   * process is killed before that, a sweep removes the file later.
    * @param done moves or copies the file to its final path.
    */
   async spooled(
@@ -42,13 +42,13 @@ export class Spool {
       await done(file, stored)
       return stored
     } finally {
-      // Ignores errors of the removal, because the original error matters more. A sweep removes the file later.
+      // Ignore an error of this removal, because it would hide the original error. A sweep removes the file later.
       await rm(file, { force: true }).catch(() => {})
     }
   }
 
   /**
-   * Removes temporary files of killed processes.
+   * Removes temporary files that killed processes left.
    * @returns the number of removed files.
    */
   async sweep(): Promise<number> {
@@ -57,7 +57,7 @@ export class Spool {
 
   /**
    * Tests the folder: writes, reads, and removes a temporary file.
-   * @returns the current time in ms since the epoch, by the clock of the machine that has the folder.
+   * @returns the current time in ms since the epoch, by the clock of the file system, which may be on another machine.
    */
   async check(): Promise<number> {
     await this.onDisk(makeFolder(this.#folder))
@@ -83,7 +83,7 @@ async function* probe(): AsyncGenerator<Uint8Array> {
 
 const PDF = Buffer.from('%PDF-')
 
-/** Counts and hashes a document's bytes, and compares them with the expected length and type. */
+/** Counts and hashes the bytes of a document, and checks them against the expected length and type. */
 class CheckedBody {
   readonly #body: AsyncIterable<Uint8Array>
   readonly #expected: Expected
@@ -97,8 +97,8 @@ class CheckedBody {
   }
 
   /**
-   * Passes on the chunks of the body.
-   * @throws RefusedDocument when a byte is wrong or exceeds the length.
+   * Passes the body's chunks on, and checks them.
+   * @throws RefusedDocument if the body is longer than expected, or should be a PDF and doesn't begin like one.
    */
   async *chunks(): AsyncGenerator<Uint8Array> {
     const { maxBytes, bytes, isPdf } = this.#expected
@@ -115,7 +115,7 @@ class CheckedBody {
 
   /**
    * Finishes the check. Call this after the last chunk.
-   * @throws RefusedDocument if bytes are missing.
+   * @throws RefusedDocument if the body is empty, shorter than expected, or too short for a PDF.
    */
   stored(): StoredDocument {
     const { bytes, isPdf } = this.#expected
@@ -140,12 +140,12 @@ function tooLong(length: string, maxBytes: number): TooLongDocument {
   )
 }
 
-/** The message shows only the first bytes, in hex, because the answer could contain anything. */
+/** Error: the answer isn't a PDF. Shows the first bytes in hex, because they may be anything. */
 function notPdf(head: Buffer): RefusedDocument {
   return new RefusedDocument(`the answer promised a PDF and does not begin with %PDF- (its first bytes are ${head.toString('hex')})`)
 }
 
-/** Creates a folder and its missing parents durably. */
+/** Creates a folder and its missing parents. They are durable when the promise resolves. */
 export async function makeFolder(path: string): Promise<void> {
   const first = await mkdir(path, { recursive: true, mode: 0o700 })
   if (first === undefined) return
@@ -168,7 +168,7 @@ const SENTENCES: Readonly<Record<string, (path: string) => string>> = {
   EIO: (path) => `the disk of ${path} fails (EIO): check it, then restart`,
 }
 
-/** @returns an error that names the folder and the fix. */
+/** @returns an error that names the folder and says what to do. */
 export function diskError(folder: string, error: unknown): StorageUnavailable {
   return new StorageUnavailable(SENTENCES[codeOf(error)]?.(folder) ?? `cannot keep documents in ${folder}: ${messageOf(error)}`, {
     cause: error,

@@ -3,17 +3,17 @@ import { PermanentError, TransientError } from '../../base/errors.ts'
 import { foreignOwner } from '../../base/owner-file.ts'
 
 export interface StoredDocument {
-  /** SHA-256 in lower-case hex. Documents with the same bytes share one file. */
+  /** SHA-256 of the bytes in lower-case hex. Documents with the same bytes share one file. */
   readonly sha256: string
   readonly bytes: number
   /** Path in the folder or bucket: `<first two hex digits>/<sha256>`. */
   readonly path: string
 }
 
-/** Expected properties of a document's bytes. */
+/** What the bytes of a document must be like. */
 export interface Expected {
   readonly maxBytes: number
-  /** Announced length in bytes; null if none was announced. */
+  /** Length in bytes that the answer announced; null if it announced none. */
   readonly bytes: number | null
   /** Whether the document should be a PDF. If so, it must begin with `%PDF-`. */
   readonly isPdf: boolean
@@ -23,17 +23,17 @@ export interface Expected {
 export type KnownPaths = (paths: readonly string[]) => Promise<ReadonlySet<string>>
 
 /**
- * A folder or bucket for documents. Every file under a final path is complete and durable. Each method throws
- * StorageUnavailable if the disk or bucket fails. The error message contains the fix.
+ * A folder or bucket for documents. A file under its final path is always complete and durable. Each method throws
+ * StorageUnavailable if the disk or the bucket fails. The error's message says what to do.
  */
 export interface DocumentStorage {
   /** Text for messages, such as `the folder /data/documents`. */
   readonly place: string
   /**
-   * Hashes, checks, and stores a document. When the promise resolves, the bytes are durable under `path`. If it
-   * rejects, no path was added, and `sweep` removes leftovers. Record the document in the database within `SPARED_MS`.
+   * Hashes, checks, and stores a document. If the promise resolves, the bytes are durable under `path`. If the promise
+   * rejects, no document was added, and `sweep` removes what was written. Insert the document's row within `SPARED_MS`.
    * Otherwise a sweep may remove the file.
-   * @throws RefusedDocument if the bytes aren't the expected ones; errors of `body`.
+   * @throws RefusedDocument if the bytes aren't as expected. Errors of `body`.
    */
   keep(body: AsyncIterable<Uint8Array>, expected: Expected): Promise<StoredDocument>
   /** @throws MissingDocument if the path doesn't exist. */
@@ -44,16 +44,16 @@ export interface DocumentStorage {
   remove(path: string): Promise<void>
   /**
    * Removes unfinished files, and documents that aren't in the database. Keeps files younger than `SPARED_MS`, because
-   * another process may be about to record them. Keeps files whose names aren't document paths.
+   * another process may be about to insert their rows. Keeps files whose names aren't paths of documents.
    * @returns the number of removed files.
    */
   sweep(known: KnownPaths): Promise<number>
-  /** Paths of all stored documents, in any order. */
+  /** Lists the paths of all stored documents, in any order. */
   paths(): AsyncIterable<string>
   /** @returns the first log epoch of the mirror that owns this storage; null if no mirror owns it. */
   owner(): Promise<string | null>
   /**
-   * Records a mirror as the owner.
+   * Makes a mirror the owner of this storage.
    * @param mirror first log epoch of the mirror.
    */
   takeFor(mirror: string): Promise<void>
@@ -61,17 +61,17 @@ export interface DocumentStorage {
   check(): Promise<void>
 }
 
-/** `sweep` keeps files younger than this. Fetching and recording a document takes much less time. */
+/** `sweep` keeps files younger than this many ms. Fetching a document and inserting its row takes much less time. */
 export const SPARED_MS = 60 * 60_000
 
 const PATH = /^([0-9a-f]{2})\/\1[0-9a-f]{62}$/
 
-/** Maximum paths per database query. */
+/** Maximum number of paths in one database query. */
 const BATCH = 500
 
 /**
  * Removes documents that aren't in the database.
- * @param remove returns whether it removed the document.
+ * @param remove removes a document. Returns whether the document was removed.
  * @returns the number of removed documents.
  */
 export async function removeUnknown(
@@ -97,12 +97,12 @@ export function pathOf(sha256: string): string {
   return `${sha256.slice(0, 2)}/${sha256}`
 }
 
-/** Whether the text is the path of a document. Other paths are never read, written, or removed. */
+/** @returns whether the text is the path of a document. No other path is read, written, or removed. */
 export function isDocumentPath(path: string): boolean {
   return PATH.test(path)
 }
 
-/** The bytes aren't the promised document, so they were not stored. The message gives the reason. */
+/** The bytes weren't stored, because they aren't the expected document. The message says why. */
 export class RefusedDocument extends PermanentError {}
 
 export class TooLongDocument extends RefusedDocument {}
@@ -113,17 +113,17 @@ export class MissingDocument extends PermanentError {
   }
 }
 
-/** The folder or bucket can't store or return documents now. The message names the folder or bucket, and the fix. */
+/** The folder or bucket can't store or return documents now. The message names it and says what to do. */
 export class StorageUnavailable extends TransientError {}
 
-/** Name of the file or object that says which mirror owns the storage. It contains the mirror's first log epoch. */
+/** Name of the file or object that says which mirror owns the storage. Its content is that mirror's first log epoch. */
 export const OWNER = 'mirror-of-documents.txt'
 
 /**
- * Checks whether another mirror owns a storage. If so, unknown documents must be kept.
- * @param place text for the message.
- * @param of `mirror` is this mirror's first log epoch.
- * @returns a sentence with the fix; null if no mirror or this mirror owns the storage.
+ * Checks whether another mirror owns a storage. If so, documents that aren't in this mirror's database must be kept.
+ * @param place text that names the storage in the message.
+ * @param of `owner`: first log epoch of the owner. `mirror`: first log epoch of this mirror.
+ * @returns a sentence that says what to do; null if this mirror or no mirror owns the storage.
  */
 export function foreignDocuments(place: string, of: { readonly owner: string | null; readonly mirror: string }): string | null {
   const found = foreignOwner(place, 'documents', OWNER, of)

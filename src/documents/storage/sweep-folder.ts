@@ -4,13 +4,13 @@ import type { OnDisk } from '../../base/durable-file.ts'
 import { codeOf } from '../../base/errors.ts'
 import { isDocumentPath, type KnownPaths, pathOf, removeUnknown, SPARED_MS } from './storage.ts'
 
-/** Name prefix of unfinished files. */
+/** Prefix of the names of unfinished files. */
 export const TEMPORARY = '.incoming-'
-/** Name prefix of documents that are being removed. The hash follows. */
+/** Prefix of the names of documents that are being removed. The document's hash follows. */
 const ASIDE = '.removing-'
 
 interface Sweep {
-  /** Current time in ms since the epoch, by the clock of the machine that has the folder. */
+  /** Current time in ms since the epoch, by the clock of the file system, which may be on another machine. */
   readonly nowMs: number
   readonly known: KnownPaths
   readonly paths: () => AsyncIterable<string>
@@ -18,7 +18,7 @@ interface Sweep {
 }
 
 /**
- * Removes unfinished files, and documents that aren't in the database, from a folder.
+ * Removes unfinished files and documents that aren't in the database. Keeps recent files.
  * @returns the number of removed files.
  */
 export async function sweepFolder(folder: string, sweep: Sweep): Promise<number> {
@@ -31,7 +31,7 @@ async function* oldPaths(folder: string, sweep: Sweep): AsyncGenerator<string> {
   for await (const path of sweep.paths()) if (await isOld(join(folder, path), sweep)) yield path
 }
 
-/** Restores the names of documents that a killed sweep was removing. This sweep then checks them again. */
+/** Renames documents back that a killed sweep was removing. This sweep then checks them again. */
 async function putBack(folder: string, { onDisk }: Sweep): Promise<void> {
   for (const name of await onDisk(readdir(folder))) {
     const path = pathOf(name.slice(ASIDE.length))
@@ -55,8 +55,8 @@ export async function removeTemporaries(folder: string, sweep: Pick<Sweep, 'nowM
 }
 
 /**
- * Removes a document. Renames it first and then checks its age again, so that no other process can replace the file in
- * between. If another process has just stored the same bytes, the document is kept.
+ * Removes a document, unless it is recent. Renames the document first and then checks its age again. Another process
+ * may have just stored the same bytes; then the document gets its name back.
  * @returns whether the document was removed.
  */
 async function removeOld(folder: string, path: string, sweep: Sweep): Promise<boolean> {

@@ -8,7 +8,7 @@ export const account = text('none', 'the account', { source: 'settings' })
 
 export const submissionId = text('none', 'the submission', { source: 'path' })
 
-/** Submission of an object that has its own id. */
+/** Column with the submission of a policy or an insured. These objects have their own id. */
 export const namedBy = text('none', 'the submission whose answer named it first; null if none, or an operator named it alone', byMirror)
 
 /** Source of columns whose fields are named by the setting `record_fields`. */
@@ -36,14 +36,14 @@ export function goneFrom(what: string): Field & { readonly kind: 'time' } {
   return time('none', `when ${what} was first seen without it; null while it is there`, byMirror)
 }
 
-/** An id of the service that is part of a key. @param source path of the id in the answer. */
+/** Column with an id of the service that is part of a key. @param source path of the id in the answer. */
 export function keyId(source: string) {
   const meaning = 'its id; if longer than 512 characters, its SHA-256: `sha256:` and hex digits'
   const path = source.slice(source.lastIndexOf('.') + 1)
   return text('none', meaning, { source: `\`${source}\``, path, as: 'key', required: true })
 }
 
-/** Key of an item without an id from the service. @param more further sentences for the data dictionary. */
+/** Key column of an item without an id from the service. @param more further sentences for the data dictionary. */
 export function itemKey({ more, ...madeOf }: NonNullable<Field['madeOf']> & { readonly more?: string }) {
   const { own, hashed } = madeOf
   const names = hashed

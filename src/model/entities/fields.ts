@@ -9,8 +9,8 @@ function fieldOf<const K extends ColumnKind>(kind: K) {
 }
 
 /*
- * Functions that declare a column of each kind. Arguments: protection class,
- * meaning in one sentence, further properties.
+ * Functions that declare a column of each kind. Arguments: protection class, meaning in one
+ * sentence, further properties.
  */
 
 export const text = fieldOf('text')

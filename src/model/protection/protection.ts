@@ -16,14 +16,14 @@ export interface ProtectionSettings {
   readonly taxIdFields: readonly string[]
 }
 
-/** Replaces a tax id that isn't stored. */
+/** Stored instead of a dropped tax id. */
 export const DROPPED = '[protected]'
 
 /**
- * Protects tax ids at any depth: values under a tax-id key, and the value of an
- * object that names a tax id (a fact, an answer).
- * Protecting a value twice gives the same result. A value encrypted with another known
- * key is encrypted again with the first key.
+ * Protects tax ids at any depth: values under a tax-id key, and the value of an object that names a tax id (a
+ * fact, an answer).
+ * Protecting a value twice gives the same result. If the mode is `encrypt`, a value encrypted with another known key is
+ * encrypted again with the first key.
  */
 export class Protection {
   #mode: ProtectMode = 'drop'
@@ -170,7 +170,7 @@ export class Protection {
     const text = JSON.stringify(value)
     const next = this.#replaced(text, place)
     if (next === text) return value
-    // Columns of other kinds can't store the replacement text.
+    // Columns of other kinds can't store the replacement text, so they become null.
     return kind === 'text' || kind === 'json' ? (JSON.parse(next) as Json) : null
   }
 
@@ -195,7 +195,7 @@ export class Protection {
     if (this.mode === 'drop') return `"${DROPPED}"`
     const plain = sealed === null ? value : (this.#cipher?.open(value.slice(1, -1), place) ?? null)
     if (this.mode === 'keep') return plain ?? value
-    // Text that no known key can decrypt stays as it is. If it were encrypted again, it could never be decrypted.
+    // Text that no known key can decrypt stays as it is. Encrypting it a second time wouldn't protect it better.
     if (plain === null || value === `"${DROPPED}"` || sealed?.keyId === this.#cipher?.keyId) return value
     return JSON.stringify(this.#cipher?.seal(plain, place))
   }

@@ -14,12 +14,12 @@ const UNITS_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_6
 
 /**
  * Parses a date-time, a date (midnight UTC), or an age before `nowMs` (`90s`, `15m`, `2h`, `7d`).
- * @returns undefined if `text` is missing or invalid.
+ * @returns undefined if `text` is missing; also undefined, after adding a problem, if `text` is invalid.
  */
 export function parseMoment(text: string | undefined, option: string, nowMs: number, problems: string[]): TimeText | undefined {
   if (text === undefined) return undefined
   const duration = /^(\d{1,6})([smhd])$/.exec(text)
-  // A large age such as `999999d` gives a year before 0. Use 1970 instead.
+  // If an age reaches back before 1970, as `999999d` does, use 1970.
   if (duration) return timeFromMs(Math.max(0, nowMs - Number(duration[1]) * (UNITS_MS[duration[2] ?? 's'] ?? 0)))
   const date = parseDate(text)
   const time = parseTime(text) ?? (date === null ? null : parseTime(`${date}T00:00:00Z`))

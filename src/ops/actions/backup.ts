@@ -21,7 +21,7 @@ export function sqliteFileOf(database: DatabaseConfig): string {
   return database.path
 }
 
-/** @returns the contents of a backup as JSON. `lost` is the number of missing change-log rows. */
+/** @returns a summary of a backup for JSON output. `lost` is the number of rows missing from the change log. */
 export function namedFacts(facts: SqliteFacts) {
   const { schemaVersion, logEpoch, firstSeq, lastSeq, rows } = facts
   return { schema_version: schemaVersion, log_epoch: logEpoch, first_seq: firstSeq, last_seq: lastSeq, lost: lostNumbers(facts), rows }
@@ -29,14 +29,14 @@ export function namedFacts(facts: SqliteFacts) {
 
 type NamedFacts = ReturnType<typeof namedFacts>
 
-/** @returns the contents of a backup as text: records, last change number, and schema version. */
+/** @returns a sentence about a backup: numbers of submissions, events and messages, last change, schema version. */
 export function factsText({ schema_version: schemaVersion, last_seq: lastSeq, rows }: NamedFacts): string {
   const count = (table: string, word: string) => pluralize(rows[table] ?? 0, word)
   const records = [count('submissions', 'submission'), count('market_events', 'event'), count('thread_messages', 'message')]
   return `${records.join(', ')}, the change log up to ${lastSeq}, schema version ${schemaVersion}`
 }
 
-/** @returns a line about missing change-log rows; empty if none are missing. */
+/** @returns one line with the number of rows missing from the change log; no line if the log is complete. */
 export function lostText({ lost: numbers }: NamedFacts): string[] {
   if (numbers === 0) return []
   return [`Its change log lacks ${pluralize(numbers, 'row')}, as does the original database. \`submission-mirror reconcile\` reports them.`]

@@ -20,14 +20,14 @@ export interface Attempted {
   readonly failed?: boolean
 }
 
-/** Runs work outside the database, and audits its start and end. See `auditAction`. */
+/** Runs work that is more than one transaction. Audits the start and the outcome of the work; see `auditAction`. */
 export type Attempt = <T extends Attempted>(note: Omit<AuditEntry, 'who'>, work: () => Promise<T>) => Promise<T>
 
 export function attemptsOf({ db, who }: Pick<ActionContext, 'db' | 'who'>): Attempt {
   return (note, work) => auditAction(db, { ...note, who }, work)
 }
 
-/** Pause in ms between two transactions of an action. Without pauses, the action would delay `serve`. */
+/** Pause in ms between two transactions of an action. Without pauses, the action would block writes of `serve`. */
 const PAUSE_MS = 10
 
 /** Calls `work` with at most `size` items at a time. Pauses between the calls. */
@@ -52,7 +52,7 @@ export async function untilDone(a: ActionContext, work: (after: number) => Promi
   }
 }
 
-/** @returns the first 20 ids and the number of all ids, for an audit entry. */
+/** @returns `ids`, the first 20 ids, and `count`, the number of all ids, for an audit entry. */
 export function idsForAudit(ids: readonly string[]): { readonly ids: readonly string[]; readonly count: number } {
   return { ids: ids.slice(0, 20).map((id) => id.slice(0, 100)), count: ids.length }
 }
@@ -63,12 +63,12 @@ export function filterForAudit(filter: object): ActionDetail {
   return Object.fromEntries(narrowing.map(([name, value]) => [name, String(value)]))
 }
 
-/** Writes an audit entry that unmasked values are shown. Call this function before showing them. */
+/** Records in the audit trail that a person sees unmasked values. Call this function before showing the values. */
 export async function noteShowing(a: ActionContext, action: string, target: string | null, detail: ActionDetail): Promise<void> {
   await auditedDb(a.db, { who: a.who, action, target, detail }).write('showing-noted', async () => undefined)
 }
 
-/** Like `noteShowing`, but for a list that is read page by page. Writes at most one entry per list and hour. */
+/** Like `noteShowing`, for one page of a list. Pages of the same list within an hour share one audit entry. */
 export async function notePageShown(a: ActionContext, action: string, target: string | null, detail: ActionDetail): Promise<void> {
   await noteFollowing(a.db, { who: a.who, action, target, detail })
 }

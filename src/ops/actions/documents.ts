@@ -61,10 +61,10 @@ function documentPages({ db, signal }: ActionContext, filter: DocumentFilter): A
 }
 
 /**
- * Makes failed documents due now.
+ * Schedules failed documents to be fetched again now.
  * @param keys documents to retry; undefined for all failed documents.
  * @param account undefined for all accounts.
- * @returns the number of documents that are retried.
+ * @returns the number of scheduled documents.
  */
 export async function retryDocuments(a: ActionContext, keys: readonly string[] | undefined, account: string | undefined): Promise<number> {
   const note = { who: a.who, action: 'document.retry', target: account ?? null, detail: keys === undefined ? {} : idsForAudit(keys) }

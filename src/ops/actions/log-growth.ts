@@ -2,9 +2,9 @@ import { WakeUp } from '../../base/wakeup.ts'
 import type { Db } from '../../store/engine/db.ts'
 import { CrowdedError } from '../output/refusals.ts'
 
-/** Limit of waiting requests per process. */
+/** Maximum number of requests that wait at the same time in one process. */
 export const MOST_HELD = 100
-/** Reads happen at least this often, in ms, because a change by another process may send no signal. */
+/** Longest wait in ms between two reads of one request. A change by another process may send no signal. */
 const LOOK_MS = 1_000
 /** Minimum pause in ms between two reads of one request. */
 const PACE_MS = 100
@@ -24,8 +24,8 @@ class LogGrowth {
   }
 
   /**
-   * Calls `read` immediately, and again whenever the change log grows. Uses no connection between reads.
-   * @param hasNews ends the wait when it returns true for an answer.
+   * Calls `read` immediately, and again whenever the change log grows. Holds no database connection between reads.
+   * @param hasNews returns true for an answer that ends the wait.
    * @param ms maximum wait.
    * @param signal aborts when the requester disconnects or the process stops.
    * @returns the last answer of `read`.

@@ -11,7 +11,7 @@ import { printableLine } from '../output/text.ts'
 import { knownAccounts } from '../status/accounts.ts'
 
 /**
- * Rejects names that are in neither the settings nor the database.
+ * Rejects names of accounts and destinations that are in neither the settings nor the database.
  * Otherwise, a misspelled name would give an empty list that looks correct.
  * @throws NotFoundError with one line per unknown name.
  */
@@ -40,9 +40,9 @@ export function unknownName(kind: string, name: string, known: readonly string[]
 
 /**
  * @returns a configured account.
- * @param name undefined for the default account, or the only account.
+ * @param name undefined for the default account. If no account is the default, undefined selects the only account.
  * @param field option or field, for the problem text.
- * @throws MismatchError if the account is not configured, or if `name` is undefined and there is no default account.
+ * @throws MismatchError if the account is not configured, or if `name` is undefined and selects no account.
  */
 export function accountNamed<T extends Pick<AccountConfig, 'name' | 'default'>>(
   config: { readonly accounts: readonly T[] },
@@ -104,13 +104,14 @@ export async function refuseUntracked(q: Query, account: string, ids: readonly s
   throw new NotFoundError(unknown.map((id) => untrackedText(id, account)))
 }
 
-/** Most ids that an error lists. */
+/** Maximum number of ids that an error lists. */
 const MOST_NAMED = 10
 
 /**
  * Completes a shortened id.
  * @param idsLike finds ids by their first characters; see `idsLike` of the store.
- * @returns the only id that begins with `text`. Returns `text` if it is a complete id, or if no id begins with it.
+ * @returns the only id that begins with `text`.
+ * If `text` is a complete id, or if no id begins with `text`, returns `text`.
  * @throws ConflictError with the matching ids if several ids begin with `text`.
  */
 export async function wholeId(text: string, idsLike: (shortened: string, limit: number) => Promise<readonly string[]>): Promise<string> {

@@ -22,7 +22,8 @@ const LOG_ATTEMPTS = 40
 
 /**
  * @param ids without duplicates.
- * @returns the submissions that `purgeSubmissions` would remove, including interrupted purges, and the unknown ids.
+ * @returns `submissions`: submissions that `purgeSubmissions` would remove, including those of interrupted purges.
+ * `unknown`: ids that are not tracked in the account.
  */
 export async function purgePreview(a: ActionContext, account: string, ids: readonly string[]) {
   const interrupted = await interruptedPurges(a.db.read, account)
@@ -37,10 +38,10 @@ export async function purgePreview(a: ActionContext, account: string, ids: reado
 }
 
 /**
- * Deletes all data of submissions in short steps and stops tracking them. Also completes interrupted purges of the
- * account.
+ * Deletes all data of submissions in short steps and stops tracking them.
+ * Also completes interrupted purges of the account.
  * @param ids without duplicates.
- * @param storage of the document files. If a crash leaves files, a later sweep removes them.
+ * @param storage contains the document files. If a crash leaves files behind, the document sweep removes the files.
  */
 export async function purgeSubmissions(a: ActionContext, account: string, ids: readonly string[], storage: DocumentStorage) {
   const note = { who: a.who, action: 'submission.purge', target: account, detail: idsForAudit(ids) }
@@ -70,8 +71,8 @@ export async function purgeSubmissions(a: ActionContext, account: string, ids: r
 }
 
 /**
- * Removes pushes of a submission. If a push is being sent, waits before returning.
- * @returns 0 if pushes may be left, null if none is left.
+ * Removes some pushes of a submission. While a push is being sent, waits `WAIT_MS` before returning.
+ * @returns 0 if pushes may remain, so that `untilDone` calls again; null if no push remains.
  */
 async function removePushes(a: ActionContext, of: Purged): Promise<number | null> {
   const left = await purgePushes(a.db, of)

@@ -50,7 +50,7 @@ export function runNote(who: string, action: 'reconcile.request' | 'reconcile.ru
   return { who, action, target: account, detail: { ...others, ...(submissions && { submissions: idsForAudit(submissions) }) } }
 }
 
-/** Requests a reconcile run. @returns its id, or the id of a waiting request with the same options. */
+/** Requests a reconcile run. @returns the id of the run. If an equal run already waits, returns that run's id. */
 export async function requestReconcile(a: ActionContext, account: string, options: RunOptions): Promise<string> {
   const db = auditedDb(a.db, runNote(a.who, 'reconcile.request', account, options))
   return await requestRun(db, { account, options, requestedBy: `admin:${a.who}` })

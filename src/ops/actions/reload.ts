@@ -13,7 +13,7 @@ export interface ReloadResult {
   readonly applied: readonly string[]
   /** Changed settings that require a restart. */
   readonly needsRestart: readonly string[]
-  /** Environment variables that set values. A reload ignores changes to them. */
+  /** Environment variables that set values. A reload doesn't see new values of these variables. */
   readonly fromEnvironment: readonly string[]
   /** One sentence per problem, if the settings are invalid and nothing was changed. Otherwise empty. */
   readonly problems: readonly string[]
@@ -37,8 +37,8 @@ export async function auditedReload(db: Db, who: string, reload: Reload): Promis
 }
 
 /**
- * Reloads the settings after SIGHUP. If the audit fails, logs a warning and reloads anyway.
- * A signal has no caller that could get the error.
+ * Reloads the settings once after SIGHUP, even if the audit fails.
+ * An error of the audit is only logged, because a signal has no caller that could get the error.
  */
 export async function signalledReload(db: Db, log: Log, reload: Reload): Promise<ReloadResult> {
   let made: Promise<ReloadResult> | null = null
@@ -60,7 +60,7 @@ const LOOK_MS = 200
 /**
  * Requests a reload from each running `serve`, and waits for the results.
  * @returns the combined results.
- * @throws ConflictError if no `serve` runs, or if one does not finish within 60 s.
+ * @throws ConflictError if no `serve` runs, or if a `serve` does not finish its reload within 60 s.
  */
 export async function reloadOthers({ db, clock, signal }: Pick<ActionContext, 'db' | 'clock' | 'signal'>): Promise<ReloadResult> {
   const running = (await listSettings(db.read)).map(({ process_id }) => process_id)

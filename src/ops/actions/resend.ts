@@ -23,7 +23,7 @@ import { resendNotes } from './resend-notes.ts'
 /** Tables whose changes can be sent again. */
 export const resendEntities = entities.map(({ table }) => table)
 
-/** The same request can complete an interrupted resend for this many ms. */
+/** An interrupted resend can be completed by the same request until this many ms after the start of the resend. */
 const RESUMABLE_MS = 24 * 3_600_000
 
 export interface ResendRequest {
@@ -37,7 +37,7 @@ export interface PreparedResend {
   readonly destination: DestinationConfig
   readonly state: DestinationRow
   readonly plan: ResendPlan
-  /** The interrupted resend that this resend completes; null if there is none. */
+  /** The interrupted resend that this resend completes; null for a new resend. */
   readonly continues: { readonly since: TimeText; readonly queued: number } | null
   /** Notes for the operator, one sentence each. */
   readonly notes: readonly string[]
@@ -46,7 +46,7 @@ export interface PreparedResend {
 
 /**
  * Plans a resend, or the rest of an interrupted resend.
- * @throws NotFoundError for an unknown destination, ConflictError while a snapshot for it is in progress.
+ * @throws NotFoundError if the destination is unknown, ConflictError while its snapshot is in progress.
  */
 export async function prepareResend(
   a: Pick<ActionContext, 'db' | 'signal'>,
@@ -83,7 +83,7 @@ export async function prepareResend(
   }
 }
 
-/** Queues the planned changes in short transactions. @returns the number of queued changes. */
+/** Queues the planned changes in short transactions. @returns the number of changes that this call queued. */
 export async function resend(a: ActionContext, { destination, state, plan, continues, work }: PreparedResend): Promise<number> {
   const { selection, range, newIds } = work
   const begun = { ...work.detail, selection: { ...selection, seq: undefined }, ...range, generation: newIds, changes: plan.changes }
@@ -133,8 +133,8 @@ function wordsOf(detail: ActionDetail) {
 }
 
 /**
- * @returns a started resend, as stored in its audit entry; undefined if the entry is incomplete.
- * Ages such as `2h` therefore count from the first start.
+ * @returns a started resend from its audit entry; undefined if the entry is incomplete.
+ * The entry contains absolute times. An age such as `2h` therefore counts from the start of the interrupted resend.
  */
 function begunOf({ selection, after, to, generation }: ActionDetail): Omit<Resend, 'actionId'> | undefined {
   if (typeof selection !== 'object' || selection === null || typeof after !== 'number' || typeof to !== 'number') return undefined

@@ -54,7 +54,7 @@ export async function timelinePage(q: Query, { account, submissionId, kinds = ti
   const read: Stored[] = (await Promise.all(wanted.map((kind) => READERS[kind](kind === 'change' ? q : rows, place)))).flat()
   const newestFirst = (a: Stored, b: Stored) =>
     a.at === b.at ? timelineKinds.indexOf(a.kind) - timelineKinds.indexOf(b.kind) : a.at < b.at ? 1 : -1
-  // Sorting is stable, so entries of one kind keep the order of the database.
+  // Sorting is stable. Entries of one kind with the same time keep the order of the database.
   const sorted = read.sort((a, b) => newestFirst(a, b) * (isAscending ? -1 : 1))
   const shown = sorted.slice(0, limit)
   const last = shown.at(-1)
@@ -94,7 +94,7 @@ function tableOf(each: Stored): string {
 
 /**
  * @returns true if a push belongs to an entry.
- * An event or message has the pushes of all its changes. A change has only its own pushes.
+ * An event or message has the pushes of every change of that row. A change has only the pushes of that change.
  */
 function isOf(push: TimelinePush, key: Key, each: Stored): boolean {
   const isOfRow = push.entity === tableOf(each) && push.entity_id === entityIdOf(key, each)
@@ -183,7 +183,7 @@ function pushEntry(each: TimelinePush) {
   return { ...NOTHING, ...each, what, known_at: each.queued_at, changed: [], pushes: [sentOf(each)], attachments: [] }
 }
 
-/** @returns ms from the event until it was stored; 0 if the service's clock is ahead of ours. */
+/** @returns ms from the event or message until the mirror stored it; 0 if the service's clock is ahead of ours. */
 function lateness(at: TimeText, known: TimeText): number {
   return Math.max(0, msFromTime(known) - msFromTime(at))
 }

@@ -23,7 +23,7 @@ import { backupWatcher, retentionWatcher } from './watch-upkeep.ts'
 import type { WatchContext, Watcher } from './watcher.ts'
 
 const EVERY_MS = 10_000
-/** If a process dies, another process takes over after at most this many ms. */
+/** Lease of the evaluating process in ms. If the process dies, another process takes over after the lease expires. */
 const LEASE_MS = 90_000
 
 export interface AlarmWatchParts extends Pick<WatchContext, 'config' | 'clients' | 'clocks'> {
@@ -82,8 +82,8 @@ export class AlarmWatch implements Service {
         await reportAlarm(db, past.row, past.sent)
         this.#log(past.row, undefined)
       }
-      // After an outage, keep `store_unavailable` firing until the next evaluation.
-      // Otherwise, the alarm would resolve before the history contains it.
+      // After an outage, keep `store_unavailable` firing in this evaluation.
+      // Otherwise, recipients that could not be notified during the outage would get no message.
       const plan = mine ? await this.#evaluateAndStore(past === null ? ['store_unavailable'] : []) : null
       this.#outage.forget()
       return plan
@@ -96,7 +96,7 @@ export class AlarmWatch implements Service {
     }
   }
 
-  /** @param over alarms whose condition is known to be off. */
+  /** @param over alarms without a watcher. Their condition is off. */
   async #evaluateAndStore(over: readonly AlarmName[]): Promise<AlarmPlan> {
     const { db, senders } = this.#p
     const evaluation = await this.#evaluateWatchers(over)
@@ -119,7 +119,7 @@ export class AlarmWatch implements Service {
         problems.push(...(await watcher.check(context)))
         for (const name of watcher.names) names.add(name)
       } catch (error) {
-        // Continue with the other watchers. If the database is down, the write after this loop fails and reports it.
+        // Continue with the other watchers. If the database is down, the write after this loop reports the outage.
         log.error(
           { err: error, alarms: watcher.names },
           `alarms ${watcher.names.join(', ')} could not be evaluated and keep their states: ${messageOf(error)}`,

@@ -8,8 +8,9 @@ import { ATTEMPT_TIMEOUT_MS, type OperatorSender, type SenderContext, type SendR
 const CONNECT_MS = 10_000
 
 /**
- * Sends alarms as plain-text e-mail by SMTP. TLS certificates are verified. With `starttls`, a server without TLS is
- * refused. The message id contains the notice's id, so that mail programs recognize duplicates.
+ * Sends alarms as plain-text e-mail by SMTP. Verifies TLS certificates.
+ * With `starttls`, sends nothing to a server without TLS.
+ * The message id contains the notice's id, so that mail programs recognize duplicates.
  */
 export function createEmailSender(operator: EmailOperator, { clock, ca }: SenderContext): OperatorSender {
   const { host, port, tls, username, password, from, to } = operator

@@ -5,8 +5,8 @@ import { alarms, isAlarm, runbookOf } from '../health/problems.ts'
 import { ago, printableLine } from '../output/text.ts'
 
 /**
- * JSON message to an alert recipient. An e-mail has the same content. Receivers depend on the keys, so never rename
- * them.
+ * JSON message to an alert recipient. An e-mail has the same content.
+ * Never rename the keys, because receivers depend on the names.
  */
 export interface AlarmMessage {
   readonly type: `alarm.${NoticeKind | 'test'}`
@@ -28,7 +28,7 @@ export interface AlarmMessage {
   }
 }
 
-/** Maximum characters of `text`. The limit leaves room for advice after a long external name, such as a brokerage's. */
+/** Maximum characters of `text`. A long name from the service must not cut off the advice at the end of the text. */
 const LONGEST_TEXT = 2_000
 
 export function messageOf(row: AlarmRow, kind: NoticeKind, now: TimeText): AlarmMessage {

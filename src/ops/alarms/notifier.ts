@@ -8,12 +8,12 @@ import type { Senders } from './senders.ts'
 
 /** Interval of checking for due notices, in ms. */
 const EVERY_MS = 5_000
-/** Notices per claim. They are sent one after another within the lease. */
+/** Notices per claim. The process sends these notices one after another within `LEASE_MS`. */
 const BATCH = 5
 const LEASE_MS = 180_000
 /**
- * Waits between attempts, in ms. If the attempt after the last wait fails, the notice is skipped until the alarm
- * repeats.
+ * Waits between attempts, in ms. If the attempt after the last wait also fails, the notice is skipped.
+ * The next notice follows when the alarm repeats.
  */
 export const BACKOFF_MS: readonly number[] = [10_000, 60_000, 300_000, 900_000, 3_600_000, 10_800_000]
 const ERROR_LENGTH = 300
@@ -26,8 +26,9 @@ export interface NotifierParts {
 }
 
 /**
- * Sends the notices of `sync_alert_messages`. Several processes can do this in parallel, because each claims its
- * notices. If a process dies after sending a notice, the notice is sent again with the same id.
+ * Sends the notices in `sync_alert_messages`. A notice is one message about one alarm to one recipient.
+ * Several processes can send in parallel, because each process claims its notices.
+ * If a process dies right after sending a notice, the notice is sent again with the same id.
  */
 export class Notifier implements Service {
   readonly name: string

@@ -27,13 +27,13 @@ interface Progress {
   /** True if the notice was sent or skipped. */
   readonly isSettled: boolean
   readonly sent: NewNotice | null
-  /** When the next attempt is due. After the notice was sent or skipped: when the next notice is due. */
+  /** When the next attempt is due. If the notice was sent or skipped: when the next notice is due. */
   readonly dueMs: number
 }
 
 /**
  * Notifies alert recipients of a database outage. Notices can't be stored during an outage.
- * Each process that sees the outage therefore sends its own notices directly: one first, then one per repeat interval.
+ * Each process that sees the outage therefore sends its own notices directly, one in each repeat interval.
  * Failed notices are retried with the usual backoff.
  * After the outage, the alarm is stored as firing. It then resolves like any other alarm.
  */
@@ -50,7 +50,7 @@ export class Outage {
     this.#log = log
   }
 
-  /** Records a database failure and sends due messages. Never throws. */
+  /** Records a database failure. Sends due notices if the outage has lasted for the alarm's `forMs`. Never throws. */
   async note(error: unknown, nowMs: number, signal: AbortSignal): Promise<void> {
     this.#sinceMs ??= nowMs
     this.#lastMs = nowMs
@@ -89,7 +89,7 @@ export class Outage {
     return { operator: name, ...KEY, notice_id: randomUUID(), kind, body, queued_at: now, sent: true }
   }
 
-  /** @returns the past outage if it lasted long enough to fire, else null. Call `forget` after storing it. */
+  /** @returns the past outage if the alarm fired during it, else null. Call `forget` after storing the outage. */
   past(): PastOutage | null {
     if (this.#sinceMs === null || this.#lastMs - this.#sinceMs < RULE.forMs) return null
     return { row: this.#row(this.#sinceMs), sent: [...this.#progress.values()].flatMap(({ sent }) => sent ?? []) }

@@ -16,9 +16,9 @@ export interface Evaluation {
 
 /**
  * Computes the changes after one evaluation: alarm states (see `transition`), and notices for each recipient.
- * - Each recipient has at most one notice per alarm. A newer notice replaces an unsent one.
- * - A firing alarm queues a notice. It queues another one `repeatMs` after the last notice was sent or skipped.
- * - If a resolved alarm stays resolved for `SETTLE_MS`, recipients that were notified get a notice.
+ * - Each recipient has at most one stored notice per alarm. A newer notice replaces the older notice, even if unsent.
+ * - A firing alarm queues a notice, and another notice `repeatMs` after the last one was sent or skipped.
+ * - If an alarm stays resolved for `SETTLE_MS`, each recipient that was notified of the alarm gets a `resolved` notice.
  * - A recipient that is added later also gets notices of alarms that already fire.
  */
 export function planOf(
@@ -52,8 +52,8 @@ export function planOf(
 }
 
 /**
- * @returns an `off` problem for each stored alarm without a problem in this evaluation.
- * An example is an alarm about a removed account or destination.
+ * @returns a problem of level `off` for each evaluated alarm that is stored but has no problem in this evaluation.
+ * Such an alarm may be about an account or destination that was removed from the settings.
  */
 function vanished({ problems, names }: Evaluation, stored: readonly AlarmRow[]): Problem[] {
   const seen = new Set(problems.map(keyOf))
@@ -102,6 +102,6 @@ function isOver(notice: NoticeRow, row: AlarmRow | undefined, operators: readonl
   if (operator === undefined) return true
   if (row?.state === 'firing' || (row !== undefined && isUnsettled(row, nowMs))) return false
   if (notice.kind === 'resolved') return notice.settled_at !== null
-  // Keep this notice until the resolved notice replaces it.
+  // Keep a `firing` or `repeated` notice until the `resolved` notice replaces it.
   return !operator.resolved || row === undefined
 }

@@ -3,10 +3,10 @@ import type { ProxySettings } from '../../upstream/http/dispatcher.ts'
 
 export type SendResult =
   /**
-   * `remark` lists addresses that the message didn't reach. The text completes a sentence in the log, without secrets.
+   * `remark` lists addresses that the message didn't reach. The log adds `remark` to a sentence. Contains no secrets.
    */
   | { readonly ok: true; readonly remark?: string }
-  /** `error` is the cause. The text completes a sentence in the log, without secrets. */
+  /** `error` is the cause. The log adds `error` to a sentence. Contains no secrets. */
   | { readonly ok: false; readonly error: string; readonly retryAfterMs?: number }
 
 export interface OperatorSender {

@@ -3,16 +3,18 @@ import type { AlarmRow } from '../../store/operators/alarms.ts'
 import type { Problem } from '../health/problem.ts'
 import { type AlarmName, alarms, SETTLE_MS } from '../health/problems.ts'
 
-/** New row of an alarm. `forget`: delete the row. null: don't change the row. */
+/** What to do with the stored row of an alarm: replace the row, delete it (`forget`), or don't change it (null). */
 export type Transition = AlarmRow | 'forget' | null
 
 /**
  * Computes the next state of an alarm from one evaluation of its condition.
- * - No row, or `resolved` → `pending` if the condition is on. → `firing` when it has been on for the rule's `forMs`.
- * - `pending` → row deleted if the condition is off. After more than `SETTLE_MS` without evaluation, `forMs` starts
- *   again.
- * - `firing` → `resolved` if the condition is off. Level `between` keeps the alarm firing.
- * - `resolved` → `firing` with its old start, if the condition is on again within `SETTLE_MS`.
+ * - No row, or `resolved`: if the condition is on, the alarm becomes `pending`.
+ * - `pending`: if the condition is off, the row is deleted. If the condition has been on for the alarm's `forMs`, the
+ *   alarm becomes `firing`. If the last evaluation is more than `SETTLE_MS` old, `forMs` starts again.
+ * - `firing`: if the condition is off, the alarm becomes `resolved`. Level `between` keeps the alarm firing.
+ * - `resolved` for less than `SETTLE_MS`: if the condition is on, the alarm becomes `firing` again with its old start.
+ *
+ * If `forMs` is 0, or the condition began long ago, the alarm becomes `firing` without being `pending` first.
  */
 export function transition(row: AlarmRow | null, problem: Problem, nowMs: number): Transition {
   const { name, account, destination, text, level } = problem

@@ -13,13 +13,13 @@ import type { WatchContext, Watcher } from './watcher.ts'
 
 const MINUTE_MS = 60_000
 
-/** `reads_overdue` fires if a read has been due for this many ms. It resolves at `NOT_OVERDUE_MS`. */
+/** `reads_overdue` fires if a read is overdue by `OVERDUE_MS`. The alarm resolves below `NOT_OVERDUE_MS`. */
 const OVERDUE_MS = 15 * MINUTE_MS
 const NOT_OVERDUE_MS = 5 * MINUTE_MS
-/** `service_unavailable` fires after this many ms without a successful read. */
+/** `service_unavailable` fires if reads fail or are overdue, and none has succeeded for this many ms. */
 const NO_ANSWER_MS = 15 * MINUTE_MS
 const SMALL_SKEW_MS = 30_000
-/** Conflicts and unreadable items are reported for this many ms. */
+/** `record_conflict` and `items_unreadable` fire until this many ms after the last conflict or unreadable item. */
 const EVIDENCE_MS = 24 * 60 * MINUTE_MS
 
 /** Watches the state of each configured account, and how recent its reads are. */

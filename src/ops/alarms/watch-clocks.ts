@@ -10,9 +10,11 @@ export const clockWatcher: Watcher = {
 }
 
 /**
- * @returns the problem `clocks_disagree`. `clock_skew` reports smaller differences from a service, per account.
- * If a service's clock agrees with ours to within an hour, differences from the database server count only from an hour
- * on.
+ * @returns the problem `clocks_disagree`.
+ * - If a service's clock is within an hour of ours, only the database server's clock counts, from an hour on.
+ * - Otherwise, every difference of a minute or more counts.
+ *
+ * `clock_skew` reports smaller differences from the clock of a service, per account.
  */
 export function clocksDisagree(judged: ClockJudgement, config: Pick<Config, 'destinations'>): Problem {
   const { apart, doubt, isConfirmed } = judged

@@ -15,16 +15,17 @@ const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 const DAY_MS = 24 * HOUR_MS
 
-/** Minimum number of deliveries that reuse an id with another body. A single one may be a fault of the sender. */
+/** `delivery_differs` fires if this many deliveries of a day reuse an id with another body. One may be a mistake. */
 const DIFFERING_ENOUGH = 2
 /**
- * `connection_flood` counts rejected connections of the last `FLOOD_MS`. It fires at `FLOOD` and resolves at
- * `SMALL_FLOOD`. A few rejected connections are normal, for example because of port scans.
+ * `connection_flood` counts rejected connections of the last `FLOOD_MS`.
+ * The alarm fires at `FLOOD` connections and resolves at `SMALL_FLOOD`.
+ * A few rejected connections are normal, for example because of port scans.
  */
 const FLOOD_MS = 5 * MINUTE_MS
 const FLOOD = 500
 const SMALL_FLOOD = 100
-/** Minimum number of rejected deliveries in a row for the alarm. Fewer may come from strangers. */
+/** `deliveries_rejected` fires from this many rejections in a row on. Fewer may come from strangers. */
 const REJECTED_ENOUGH = 3
 
 /** Watches whether deliveries arrive and are accepted. */
@@ -51,7 +52,7 @@ async function silence(
   rejected: readonly RejectedCount[],
 ): Promise<Problem> {
   const found = await unannouncedRecords(q, account, {
-    // Skip records that were found soon after the last delivery. An unreadable delivery may have announced them.
+    // Skip records that a poll found soon after the last delivery, because that delivery may have announced them.
     after: timeFromMs((lastAtMs ?? 0) + config.webhooks.lostAfterMs),
     upTo: timeFromMs(nowMs - config.webhooks.lostAfterMs),
     happenedAfter: timeFromMs(lastAtMs ?? 0),
@@ -70,8 +71,8 @@ async function silence(
 }
 
 /**
- * @returns rejections for a wrong signature or a stale timestamp.
- * Strangers rarely send a signature, so these requests probably came from the service.
+ * @returns the rejections because of a wrong signature or an old timestamp.
+ * Strangers rarely send a signature, so the service probably sent these deliveries.
  */
 function signatureFaults(rejected: readonly RejectedCount[]): RejectedCount[] {
   return rejected.filter(({ reason }) => reason === 'wrong_signature' || reason === 'stale_timestamp')
@@ -88,8 +89,9 @@ function onlyTimes(faults: readonly RejectedCount[]): boolean {
 }
 
 /**
- * Counts rejections since the last accepted delivery. If the last hour had no rejection, the level is `between`, and a
- * firing alarm keeps firing. The service may retry hours later.
+ * Counts deliveries rejected for their signature or timestamp since the last accepted delivery, within 24 h.
+ * Fewer than `REJECTED_ENOUGH`, or none in the last hour, don't start the alarm.
+ * They also don't resolve a firing alarm, because the service may retry only hours later.
  */
 async function rejections(account: string, { q, nowMs }: WatchContext, lastAtMs: number | null): Promise<Problem> {
   const sinceMs = Math.max(nowMs - DAY_MS, lastAtMs ?? 0)
@@ -146,8 +148,8 @@ const BACKLOG_MS = 60_000
 const SMALL_BACKLOG_MS = 30_000
 
 /**
- * Watches whether deliveries are processed. Queries only the inbox: a blocked worker may also block reads of the
- * mirror.
+ * Watches whether deliveries are processed.
+ * Queries only the inbox, because a blocked worker may also block reads of the mirror.
  */
 export const inboxWatcher: Watcher = {
   names: ['inbox_backlog', 'inbox_dead'],

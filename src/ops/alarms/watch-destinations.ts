@@ -12,9 +12,9 @@ const DAY_MS = 24 * 60 * MINUTE_MS
 
 export const PUSH_LATE_MS = 15 * MINUTE_MS
 const NOT_LATE_MS = 5 * MINUTE_MS
-/** `destination_stopped` fires if a person paused the destination longer ago than this, and may have forgotten it. */
+/** A destination paused by a person raises `destination_stopped` only after this many ms. The person may forget it. */
 const FORGOTTEN_MS = DAY_MS
-/** `push_unmapped` fires after this many ms. Until then, people have time to map the submission. */
+/** `push_unmapped` fires if a submission has waited this many ms for an AMS client. A person needs time to map it. */
 const UNMAPPED_MS = DAY_MS
 
 /** Watches whether each configured destination gets its changes. */
@@ -32,7 +32,7 @@ export const destinationWatcher: Watcher = {
       found.push(...stopped(row, nowMs), ...deadChanges(destination, row.dead), ...unknownChanges(destination, row.unknown))
       found.push(...lackingChanges(destination, row.lacking), ...filterFailed(row))
       if (isFor(unmapped.oldest_at, UNMAPPED_MS, nowMs)) found.push(...unmappedSubmissions(destination, unmapped))
-      // Don't report late changes of a stopped destination or a failing filter. The alarms above report the cause.
+      // Skip stopped destinations and failing filters. `destination_stopped` and `filter_failed` report these.
       if (row.state === 'active' && row.filter_error === null) found.push(late(row, nowMs))
     }
     return found
@@ -47,7 +47,7 @@ function stopped(row: DestinationHealth, nowMs: number): Problem[] {
   return row.state === 'paused' && !isFor(row.since, FORGOTTEN_MS, nowMs) ? [] : destinationStopped(row)
 }
 
-/** @returns the problem of a failing `filter`, with its error; an empty list if the filter works. */
+/** @returns the problem `filter_failed` with the error of the filter; an empty list if the filter works. */
 export function filterFailed({
   destination,
   filter_error: error,

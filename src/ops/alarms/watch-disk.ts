@@ -9,7 +9,7 @@ const GIB = 1024 ** 3
 /** Required free space: this share of the volume, but at most `ENOUGH_BYTES`. */
 const SHARE = 0.1
 const ENOUGH_BYTES = 5 * GIB
-/** The alarm resolves when the free space reaches this multiple of the required space. */
+/** `disk_space` resolves when the free space reaches this multiple of the required space. */
 const RELIEF = 1.25
 
 /** Space of a volume in bytes. `freeBytes` is what the user of this process can still write. */
@@ -25,7 +25,7 @@ export async function diskSpace(folder: string): Promise<DiskSpace> {
 
 /**
  * Watches the volume of the SQLite database. For Postgres, monitor the disk of the server separately.
- * @param space measures a volume; tests replace it.
+ * @param space measures the volume of a folder. Tests replace this function.
  */
 export function diskWatcher(observer: Observer, space: (folder: string) => Promise<DiskSpace> = diskSpace): Watcher {
   return {

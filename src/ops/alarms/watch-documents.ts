@@ -13,14 +13,14 @@ export interface FetchMode {
   readonly documents: Pick<Config['documents'], 'mode'>
 }
 
-/** A sum below the limit is cached for this many ms, because summing reads all rows. */
+/** A total size below the limit is cached for this many ms, because computing the total reads all documents' rows. */
 const COUNTED_MS = 300_000
-/** Most hosts that a problem text names. */
+/** Maximum number of hosts that a problem text names. */
 const NAMED = 3
 
 /**
  * Watches the size limits of documents, and hosts that `DOCUMENT_HOSTS` doesn't list.
- * A reached limit stops only the fetching of documents.
+ * At a limit, only the fetching of documents stops.
  */
 export function documentWatcher(): Watcher {
   let counted = { atMs: Number.NEGATIVE_INFINITY, bytes: 0 }
@@ -48,7 +48,7 @@ export function documentWatcher(): Watcher {
   }
 }
 
-/** @returns one problem per account with unlisted hosts. The text has the hosts and the number of their documents. */
+/** @returns one problem per account with unlisted hosts. The text names the hosts and counts their documents. */
 export async function unlistedHosts(q: Query, { documents }: FetchMode): Promise<Problem[]> {
   if (documents.mode !== 'fetch') return []
   const rows = await unfetchedBy(q, HOST_NOT_LISTED)

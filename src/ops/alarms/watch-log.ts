@@ -9,8 +9,8 @@ export const logWatcher: Watcher = {
 }
 
 /**
- * @returns a problem if this database replaced another one, for example by a restore.
- * The problem ends when the feeds of all submissions were re-read in full.
+ * @returns the problem `log_divergence` if this database replaced another one, for example after a restore.
+ * The problem ends when the feeds of all submissions have been re-read in full.
  */
 export async function divergence(q: Query): Promise<Problem[]> {
   const found = await currentBreak(q)

@@ -41,9 +41,8 @@ async function overdue(account: string, { q, config, nowMs }: WatchContext): Pro
 }
 
 /**
- * @returns the problem `reconcile_findings` of the last run.
- * Repaired differences keep the alarm firing until a run without differences. Unrepaired ones count until they are
- * resolved.
+ * @returns the problem `reconcile_findings` of the account's last ended run.
+ * The level is `on` if the run repaired differences, or if differences that the run left are still unresolved.
  */
 function findings(account: string, run: EndedRun): Problem {
   const found = run.missing + run.different + run.absent + run.lost

@@ -10,7 +10,8 @@ import type { WatchContext, Watcher } from './watcher.ts'
 /** Name of the backup task in `sync_upkeep`. */
 export const BACKUP_TASK = 'backup'
 /**
- * A backup is overdue this many ms after its scheduled time. Copying and test-restoring a large database takes time.
+ * A backup is overdue this many ms after its scheduled time.
+ * Earlier, the backup may still be in progress: copying and test-restoring a large database takes time.
  */
 const BACKUP_LATE_MS = 2 * 3_600_000
 /** Retention is late if its last run is older than this. The limit is longer than two nights. */
@@ -25,7 +26,7 @@ export const backupWatcher: Watcher = {
 async function overdue({ q, config, nowMs }: WatchContext): Promise<Problem[]> {
   const { cron } = config.backup
   const last = cron === null ? null : await lastUpkeep(q, BACKUP_TASK)
-  // No backup was started yet. The first one follows soon after the program starts.
+  // If no backup was started yet, don't raise an alarm. The first backup follows soon after the program starts.
   if (cron === null || last === null) return []
   const due = lastSlot({ cron, timeZone: config.cronTimezone }, nowMs - BACKUP_LATE_MS)
   if (last.waits_for !== null)
@@ -41,14 +42,14 @@ export const retentionWatcher: Watcher = {
   check: ({ q, nowMs }) => retentionProblems(q, nowMs),
 }
 
-/** @returns the problem `retention_waits`. @param reason why retention waits. @param since start of the wait. */
+/** @returns the problem `retention_waits`. @param reason why retention waits. @param since when the wait began. */
 export function retentionWaits(reason: string, since: TimeText | null = null): Problem {
   return problem('retention_waits', { since }, 'on', `retention waits: ${reason}; no rows are removed`)
 }
 
 /**
- * @returns a problem if retention waits for an operator or is late.
- * Late retention counts only if a process that performs retention is running.
+ * @returns `retention_waits` if retention waits for an operator, or `retention_late` if its last run is too old.
+ * Returns `retention_late` only while a process other than a `sync` or `reconcile` command is running.
  */
 export async function retentionProblems(q: Query, nowMs: number): Promise<Problem[]> {
   const last = await lastUpkeep(q, 'retention')

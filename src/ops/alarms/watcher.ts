@@ -16,7 +16,7 @@ export interface WatchContext {
 }
 
 export interface Watcher {
-  /** Alarms that this watcher evaluates. An alarm turns off if `check` returns no problem with its name. */
+  /** Alarms that this watcher evaluates. An alarm for which `check` returns no problem is off. */
   readonly names: readonly AlarmName[]
   check(context: WatchContext): Promise<readonly Problem[]>
 }

@@ -6,13 +6,16 @@ import { msFromTime, type TimeText } from '../../model/time.ts'
 
 /** Names of backup files. Other files in the folder are ignored. */
 const COPY = /^mirror-(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z\.db$/
-/** Names of temporary files. They remain if the process dies during a backup or test restore. */
+/** Names of temporary files. Such files remain if the process dies during a backup or test restore. */
 const LEFT = /^mirror-\d{8}T\d{6}Z\.db\.(?:partial|trial)-/
-/** Name of the file that identifies the mirror that owns the folder. The file contains the mirror's first log epoch. */
+/** Name of the file that says which mirror owns the folder. The file contains the mirror's first log epoch. */
 const OWNER = 'mirror-of-backups.txt'
 const DAY_MS = 86_400_000
 
-/** Backups to keep: the newest `keep` ones, and all that are at most `keepDays` days old. */
+/**
+ * Backups to keep: the newest `keep` backups, and all backups of the last `keepDays` days.
+ * If `keepDays` is null, only the newest `keep` backups are kept.
+ */
 export interface Kept {
   readonly keep: number
   readonly keepDays: number | null
@@ -26,7 +29,8 @@ export function copyName(slot: TimeText): string {
 /**
  * Checks that a folder can hold the backups of this mirror.
  * @param mirror first log epoch of this mirror.
- * @returns null if the folder is missing, has no backups, or belongs to this mirror; else the problem.
+ * @returns null if the folder belongs to this mirror, or is missing, or contains neither backups nor an owner file.
+ * Otherwise returns the problem.
  * @throws errors of the file system.
  */
 export async function foreignCopies(folder: string, mirror: string): Promise<string | null> {
@@ -42,7 +46,7 @@ export async function foreignCopies(folder: string, mirror: string): Promise<str
 /**
  * Creates a missing folder, records this mirror as its owner, and removes temporary files of dead processes.
  * @param mirror first log epoch of this mirror.
- * @throws PermanentError if the folder can't be created, or belongs to another mirror. No file is changed then.
+ * @throws PermanentError if the folder can't be created, or belongs to another mirror. No file is then changed.
  */
 export async function prepareFolder(folder: string, mirror: string): Promise<void> {
   try {

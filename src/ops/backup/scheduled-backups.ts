@@ -28,17 +28,18 @@ export interface ScheduledBackupsOptions {
 /** Delay in ms after the start, so that other work runs first. */
 const AFTER_START_MS = 3_000
 const LOOK_MS = 15_000
-/** Delay in ms before a retry. Usually a person must first fix the cause, such as a full disk. */
+/** Delay in ms before a retry. Usually a person must fix the cause first, such as a full disk. */
 const RETRY_MS = 900_000
-/** A run may take longer than its lease. No other process takes over, because SQLite allows only one `serve`. */
+/** A run may take longer than this lease. No other process takes over, because SQLite allows only one `serve`. */
 const LEASE_MS = 60_000
 /** Interval of progress lines in the log, in ms. */
 const PROGRESS_MS = 60_000
 
 /**
- * Makes a backup at each time of `BACKUP_CRON`, as the command `backup` does. Test-restores it and removes old backups.
+ * Makes a backup at each time of `BACKUP_CRON`, as the command `backup` does.
+ * Then test-restores the backup and removes old backups.
  * If a time was missed or the settings changed, the backup follows soon after the start.
- * Each step can be repeated: a backup gets its name only when it is complete.
+ * Each step can be repeated, because a backup file gets its name only when the backup is complete.
  */
 export class ScheduledBackups implements Service {
   readonly name = 'backups'
@@ -54,7 +55,7 @@ export class ScheduledBackups implements Service {
     await repeat(this.#o.clock, signal, AFTER_START_MS, async () => ((await this.runIfDue(signal)) === 'failed' ? RETRY_MS : LOOK_MS))
   }
 
-  /** Makes the due backup. Does nothing if that backup was made, or while the lease of a dead process is valid. */
+  /** Makes the due backup. Does nothing if the backup was made, or while the lease of a dead process is still valid. */
   async runIfDue(signal: AbortSignal): Promise<'done' | 'ran' | 'held' | 'stopped' | 'failed'> {
     const { db, clock, log, settings } = this.#o
     const slot = lastSlot(settings, clock.now())

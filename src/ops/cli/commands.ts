@@ -7,7 +7,7 @@ type Add = (program: Command, c: CommandContext) => void
 interface Listed {
   readonly group: Group
   readonly examples: readonly string[]
-  /** Imports the code of one command. Importing all commands takes longer than running most of them. */
+  /** Imports the code of one command. Importing all commands would take longer than most commands run. */
   readonly load: () => Promise<Add>
 }
 
@@ -96,8 +96,8 @@ export const commands: Readonly<Record<string, Listed>> = {
 }
 
 /**
- * Lists the commands of a subject's operations.
- * @param loadOther imports the subject's commands that aren't operations.
+ * @returns the entry of a command, such as `outbox`, whose subcommands are operations.
+ * @param loadOther imports subcommands that aren't operations.
  */
 function subject(name: keyof typeof subjects, loadOther?: () => Promise<Add>): Listed {
   return ofOperations(subjects[name], loadOther)
@@ -117,7 +117,7 @@ function ofOperations({ about, group, examples = [], load }: Subject, loadOther?
   }
 }
 
-/** Adds commands to a program, in help groups and with examples. */
+/** Adds the named commands to a program, with their help groups and examples. */
 export async function addCommands(program: Command, c: CommandContext, names: readonly string[]): Promise<void> {
   for (const name of names) {
     const { group, examples, load } = commands[name] as Listed
@@ -127,7 +127,7 @@ export async function addCommands(program: Command, c: CommandContext, names: re
   }
 }
 
-/** Adds examples to the help. A command shows all its examples. A subcommand shows only its own. */
+/** Adds examples to the help of a command and its subcommands. A subcommand shows only examples that begin with it. */
 function addExamples(command: Command, path: string, examples: readonly string[]): void {
   const lines = examples.filter((example) => `${example} `.startsWith(`${path} `)).map((example) => `  submission-mirror ${example}`)
   if (lines.length > 0) command.addHelpText('after', `\nExamples:\n${lines.join('\n')}`)

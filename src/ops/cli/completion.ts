@@ -73,7 +73,7 @@ function* placesOf(command: Command, path = ''): Generator<CommandNode> {
   for (const each of command.commands) yield* placesOf(each, `${path} ${each.name()}`)
 }
 
-/** @returns bash and zsh code that processes one typed word, to find the current command. */
+/** @returns bash and zsh code that appends `$word` to `$at`, the command typed so far, if such a command exists. */
 function stepInto(places: readonly CommandNode[]): string {
   return `case "$at $word" in ${places.flatMap(({ path }) => (path === '' ? [] : [quoted(path)])).join('|')}) at="$at $word" ;; esac`
 }

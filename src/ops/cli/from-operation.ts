@@ -31,7 +31,7 @@ import { exitCodes } from './exit-codes.ts'
 
 /** Maximum of `--limit`. The command fetches as many pages as needed. */
 const MOST_LISTED = 10_000
-/** Most submissions that an error lists if the given text is ambiguous. */
+/** Maximum number of submissions that an error lists if the given text matches several. */
 const MOST_NAMED = 10
 const PAGE = 200
 
@@ -110,8 +110,8 @@ function addOption(command: Command, field: string, schema: z.ZodType, when: str
 }
 
 /**
- * @returns true if a field accepts the start of an id, or a name.
- * Only reads accept them, because a wrong match changes nothing there.
+ * @returns true if a field also accepts the start of an id, or words of the insured's name.
+ * Only operations that read accept these texts. A wrong match then changes nothing.
  */
 function isNamed(op: AnyOperation, field: string): boolean {
   return field === 'submission_id' && op.http.startsWith('GET ')
@@ -148,7 +148,7 @@ async function runOperation(c: CommandContext, op: AnyOperation, texts: Record<s
     const schema: z.ZodType | undefined = op.input.shape[field]
     if (schema !== undefined && isDocument(schema)) given[field] = readTextFile(String(given[field]), problems, nameOf(field))
     if (schema !== undefined) continue
-    // The option belongs to another operation of the same command.
+    // The option belongs to another operation of the same command, such as `inbox list --rejected`.
     problems.push(`${nameOf(field)} is not an option of \`${commandOf(op)}\``)
     delete given[field]
   }
@@ -209,7 +209,7 @@ async function runOperation(c: CommandContext, op: AnyOperation, texts: Record<s
 }
 
 /**
- * If `given` has a name or the start of an id, replaces it with a placeholder id.
+ * If the submission id in `given` is a name or the start of an id, replaces this text with a placeholder id.
  * @returns the replaced text, which `submissionNamed` looks up later; null if nothing was replaced.
  */
 function namedIn(op: AnyOperation, given: Record<string, unknown>): string | null {
@@ -221,7 +221,7 @@ function namedIn(op: AnyOperation, given: Record<string, unknown>): string | nul
 
 /**
  * @returns the submission whose id starts with the text, or whose insured's name contains the words of the text.
- * @throws NotFoundError if there is none, ConflictError with the candidates if there are several.
+ * @throws NotFoundError if no submission matches, ConflictError with the candidates if several match.
  */
 async function submissionNamed(
   { db, config }: Pick<OpenStore, 'db' | 'config'>,
@@ -250,7 +250,7 @@ const noDatabase = new Proxy({} as Db, {
   },
 })
 
-/** Runs work that needs no database. Audits the work if a database can be opened. */
+/** Runs work once that needs no database. Audits the work if the database can be opened. */
 async function notedIfPossible<T extends Attempted>(
   c: CommandContext,
   note: Parameters<Attempt>[0],

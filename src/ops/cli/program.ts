@@ -25,7 +25,7 @@ fish: run once            submission-mirror completion fish > ~/.config/fish/com
 export async function runCli(context: Omit<CommandContext, 'exitCode'>): Promise<number> {
   // Derive the new host with `Object.create`. Copying all properties would open `stdin`.
   const { argv: given, command, stdout, stderr: errors } = context.host
-  // Don't colour or rewrite the output of `query` and `--json`. This is data and may contain the same words.
+  // Don't colour or rewrite the output of `query` and `--json`, because data may contain the same words.
   const isData = given[0] === 'query' || given.includes('--json')
   const host: Host = Object.create(context.host, {
     stdout: { value: escaped(isData ? stdout : withOwnCommand(coloured(stdout), command)) },
@@ -51,12 +51,12 @@ export async function runCli(context: Omit<CommandContext, 'exitCode'>): Promise
   }
 }
 
-/** Finds commands that users copy from a text: in backticks, or alone on an indented line. */
+/** Finds commands that users copy from a text: in backticks, or at the start of an indented line. */
 const PRINTED = new RegExp(`(?<=\`|^ +)submission-mirror (?=(?:${Object.keys(commands).join('|')})\\b)`, 'gm')
 
 /**
  * Wraps an output, and prints commands as users must type them.
- * @param command what to type for `submission-mirror`.
+ * @param command what users type instead of `submission-mirror`.
  */
 function withOwnCommand(output: Output, command: string): Output {
   const write: Output['write'] = (text) => output.write(typeof text === 'string' ? text.replace(PRINTED, () => `${command} `) : text)
@@ -76,7 +76,7 @@ const NOT_OURS = ['EADDRNOTAVAIL', 'EINVAL', 'ENOTFOUND', 'EAI_AGAIN']
 function notListening(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined
   const { code, syscall, address, hostname, port }: Refused = error
-  // A failed `getaddrinfo` is about the address to listen on. Errors of outgoing connections are handled elsewhere.
+  // A `getaddrinfo` error that arrives here is about the address to listen on, not about an outgoing connection.
   if (syscall !== 'listen' && syscall !== 'getaddrinfo') return undefined
   if (code === 'EADDRINUSE')
     return `port ${port} of ${address} is used by another program; stop it, or choose another port (PORT and OPS_PORT, or --port of the sandbox)`
@@ -89,7 +89,7 @@ function notListening(error: unknown): string | undefined {
 
 type Refused = Error & Partial<Record<'code' | 'syscall' | 'address' | 'hostname' | 'port', unknown>>
 
-/** @returns the program, with the common commands and the named ones. */
+/** @returns the program with `completion`, `version`, and the commands in `names`. */
 async function programOf(c: CommandContext, names: readonly string[]): Promise<Command> {
   const program = new Command('submission-mirror')
     .description("a live local copy of a brokerage's submissions, in its own database")
@@ -100,7 +100,7 @@ async function programOf(c: CommandContext, names: readonly string[]): Promise<C
     .helpCommand('help [command...]', 'show help for all or one command')
     .showHelpAfterError('(see --help)')
     .addHelpText('after', EXIT_CODES)
-    // Let `reconcile` and `reconcile list` have their own `--account`: an option belongs to the command before it.
+    // `reconcile` and `reconcile list` both have `--account`. Assign such an option to the command that precedes it.
     .enablePositionalOptions()
     .exitOverride()
     .configureOutput({
@@ -126,7 +126,7 @@ async function programOf(c: CommandContext, names: readonly string[]): Promise<C
 
 /**
  * @param first first word of the command line.
- * @returns names of the commands to load. Help and unknown commands need all of them.
+ * @returns names of the commands to load. For help, and for an unknown command, returns all commands.
  */
 function namesFor(first: string | undefined): readonly string[] {
   if (first === '--version' || first === '-V' || first === 'version') return []

@@ -4,12 +4,12 @@ import type { RunCounts, RunRow } from '../../store/reconcile/runs.ts'
 import { findingKinds } from '../../store/schema/reconcile.ts'
 import { printableLine } from '../output/text.ts'
 
-/** Clears the line. Must be written as bytes, because control characters in strings are escaped. */
+/** Clears the line. Write this text as bytes, because the output escapes control characters in strings. */
 const ERASE = '\r\u001b[2K'
 /** The rate is measured over at most this many ms. */
 const WINDOW_MS = 30_000
 
-/** Progress line of a reconcile run: done, left, rate, remaining time. Printed only on a terminal. */
+/** Progress line of a reconcile run: done, left, rate, remaining time. Prints nothing if the output is no terminal. */
 export class ReconcileScreen {
   readonly #output: Output
   readonly #clock: Clock

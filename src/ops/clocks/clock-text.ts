@@ -9,7 +9,7 @@ export function waitsForClocks({ isTrusted }: ClockJudgement, { destinations }: 
   return ['retention waits', ...pushes]
 }
 
-/** A difference from the service's clock is a problem from this many ms. From 300 s, deliveries are rejected. */
+/** From this difference in ms on, `clock_skew` fires. From 300 s on, the receiver rejects every delivery. */
 export const SKEW_MS = 60_000
 
 export function apartText(aheadMs: number): string {

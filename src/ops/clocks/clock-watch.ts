@@ -12,7 +12,8 @@ export interface ClockWatchParts {
 }
 
 /**
- * Compares the clocks once, in a process without a running `ClockWatch`. Doesn't check the age of the newest record.
+ * Compares the clocks once, in a process without a running `ClockWatch`.
+ * Checks neither the age of the newest record nor whether this machine's clock was set.
  * @param services how far each service's clock is ahead of ours in ms, by account.
  */
 export async function compareClocks(q: Query, services: ReadonlyMap<string, number> = new Map()): Promise<ClockJudgement> {
@@ -23,7 +24,7 @@ export async function compareClocks(q: Query, services: ReadonlyMap<string, numb
 
 export type ClockJudge = Pick<ClockWatch, 'judge'>
 
-/** Compares the clocks of this process, the database server and the services, also with recorded times. */
+/** Compares this process's clock with the database server, the services, and recorded times. */
 export class ClockWatch {
   readonly #p: ClockWatchParts
   /** Wall clock minus steady clock, in ms. Measured at the start, and again whenever a service confirms our clock. */

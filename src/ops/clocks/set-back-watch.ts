@@ -4,9 +4,9 @@ import { repeat, type Service } from '../../base/service.ts'
 import type { Db } from '../../store/engine/db.ts'
 import { clockSetBackMs, moveTimesBack, recordClock } from '../../store/upkeep/set-back.ts'
 
-/** Interval in ms of comparing the database's clock with its last recorded time. */
+/** Interval in ms of comparing the database's clock with the last recorded time of this clock. */
 const CHECK_MS = 10_000
-/** Smaller corrections are ignored. They are normal, and lengthen waits only a little. */
+/** Corrections of at most this many ms are ignored. Small corrections are normal, and lengthen waits only a little. */
 const SET_BACK_MS = 5_000
 
 export interface SetBackWatchParts {
@@ -16,7 +16,7 @@ export interface SetBackWatchParts {
 }
 
 /**
- * If the database's clock was set back, moves due times back by the same amount.
+ * If the database's clock was set back, moves due times back by the same amount. Otherwise, work would wait too long.
  * Also detects a clock that was set back before the program started.
  */
 export class SetBackWatch implements Service {

@@ -19,9 +19,9 @@ import { bad, type DoctorParts, type Finding, good, NO_DATABASE, skipped, unchec
 import { checkProblems } from './problems.ts'
 
 const PATIENCE_MS = 60_000
-/** Tolerance in ms. The service's times are rounded to seconds. */
+/** Clocks agree if they differ by at most this many ms. The service's times are rounded to seconds. */
 const CLOCKS_AGREE_MS = 2_000
-/** For reading, a credential needs one of these scopes. */
+/** A credential needs one of these scopes to read from the service. */
 const READING_SCOPES = ['broker_mcp', 'broker_submit']
 
 export async function* checkAccount(p: DoctorParts, account: AccountConfig): AsyncGenerator<Finding> {
@@ -77,7 +77,7 @@ function clockFindings(about: string, baseUrl: string, aheadMs: number | null): 
   return [good(about, `the service answers at ${baseUrl}, and ${agree}`)]
 }
 
-/** Checks every credential of the account. During a rotation, both the old and the new one must work. */
+/** Checks every credential of the account. During a rotation, the old and the new credential must both work. */
 async function* checkCredentials(p: DoctorParts, account: AccountConfig): AsyncGenerator<Finding> {
   const about = `account ${account.name}`
   for (const credential of account.clientCredentials) {
@@ -88,7 +88,7 @@ async function* checkCredentials(p: DoctorParts, account: AccountConfig): AsyncG
   }
 }
 
-/** @returns the identity, or a text: why the identity could not be read, and what to do. */
+/** @returns who owns the credential; or, if reading the owner failed, a text with the reason and what to do. */
 async function readIdentity(
   { config, clock, log, host }: DoctorParts,
   account: AccountConfig,

@@ -19,12 +19,12 @@ import { bad, type DoctorParts, type Finding } from './finding.ts'
 
 /**
  * Finding of `doctor --conformance --json`. A view is one GET path of the service, such as `policy`.
- * `ok` is false if the answer differs from the specification, and null if the view was not checked.
+ * `ok` is false if the answer differs from the specification, or the sign-in failed. null: the view was not checked.
  */
 export interface ConformanceFinding extends Finding {
-  /** Name of the view. null if no view could be compared; `text` has the reason. */
+  /** Name of the view. null if the sign-in failed, so that no view could be compared; `text` has the reason. */
   readonly row: string | null
-  /** Method and path, such as `GET /broker/me`. Empty if no view could be compared. */
+  /** Method and path, such as `GET /broker/me`. Empty if the sign-in failed. */
   readonly spec: string
   readonly result: Result | 'failed'
   /** Fields and values of the answer that aren't in the specification. */
@@ -61,7 +61,7 @@ type View = (typeof views)[number]
 /**
  * Signs in to the service, reads each view once, and compares the answers with the specification.
  * Sends only GET requests and token exchanges. `serve` need not run.
- * Without a database, `submission` must be set.
+ * If no database can be opened, `submission` must be set to compare the views of a submission.
  */
 export async function* compareService(
   p: Omit<DoctorParts, 'db' | 'serviceClocks' | 'showFix'>,
@@ -98,7 +98,7 @@ export async function* compareService(
   }
 }
 
-/** @returns why no view can be compared, and what to do; null if the service accepts the credentials. */
+/** @returns why no view can be compared, and what to do; null if the service answers and accepts the credentials. */
 async function signInFailure(client: UpstreamClient, { name, baseUrl }: AccountConfig, signal: AbortSignal): Promise<string | null> {
   try {
     await client.probe('/broker/me', signal)
@@ -131,7 +131,7 @@ interface FoundIds {
   readonly ownId: string
 }
 
-/** Ids for the paths of views, from the mirror or from earlier answers. */
+/** Ids for the paths of views, such as a policy id. The ids come from the mirror or from earlier answers. */
 class Ids {
   readonly #db: Db | null
   readonly #account: string

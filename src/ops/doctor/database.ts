@@ -89,7 +89,7 @@ export async function* checkDatabase(config: Config, db: Db): AsyncGenerator<Fin
 
 /**
  * @returns a text with the number of running `serve` processes.
- * On SQLite, a lock also reveals a process that can't write its heartbeat, for example because the disk is full.
+ * On SQLite, also detects a process by its lock, because a process can't write its heartbeat to a full disk.
  */
 function runningText({ database }: Config, serving: number): string {
   if (serving > 0) return `${pluralize(serving, '`serve` process', '`serve` processes')} running`
@@ -144,7 +144,7 @@ async function* checkSpace({ database }: Config, { sizeBytes }: DatabaseHealth):
 async function* checkBackups({ backup, database }: Config, db: Db): AsyncGenerator<Finding> {
   if (backup.cron === null || database.kind === 'postgres') return
   const folder = resolve(backup.dir)
-  // A backup creates missing folders, so test the nearest existing one.
+  // A backup creates missing folders, so test the nearest folder above that exists.
   let at = folder
   while (!existsSync(at)) at = dirname(at)
   try {

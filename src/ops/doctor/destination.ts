@@ -53,8 +53,10 @@ function stillSuspended({ destination, reason, retry_at: retryAt }: DestinationS
 }
 
 /**
- * @param hasProblems true if other problems are reported, which may explain the wait.
- * @returns why changes wait too long, and what to do; null if they don't, or if other problems explain it.
+ * @param hasProblems true if other reported problems may explain why changes wait.
+ * @returns why changes wait, in two cases; otherwise null:
+ * - Changes wait, and no `serve` runs.
+ * - Changes wait too long, and `hasProblems` is false.
  */
 async function lateness(db: Db, now: number, status: DestinationStatus, hasProblems: boolean): Promise<string | null> {
   const { oldest_queued_at: oldest, destination, queued, behind } = status
@@ -65,7 +67,7 @@ async function lateness(db: Db, now: number, status: DestinationStatus, hasProbl
   return `${pushLateText(destination, oldest, now)}; ${list} shows why`
 }
 
-/** A probe may take this many timeouts of the destination. It may have to sign in, or take several steps. */
+/** Time limit of a probe, in timeouts of the destination. A probe may need several requests, such as a sign-in. */
 const PROBE_FACTOR = 3
 
 /** Tests a destination with one harmless attempt. @returns the outcome in one printable sentence. */
@@ -85,7 +87,7 @@ export async function probeDestination(
 
 /**
  * Opens a destination's delivery kind, calls `use`, and closes the kind.
- * Imports the code of the kinds here, because most commands don't need it.
+ * Imports the code of the kinds only here, because most commands don't need that code.
  */
 export async function withKind<T>(
   { clock, log }: { readonly clock: Clock; readonly log: Log },

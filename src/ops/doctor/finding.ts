@@ -5,7 +5,7 @@ import type { Db } from '../../store/engine/db.ts'
 import type { ShowFix } from '../health/fix.ts'
 import { printableLine } from '../output/text.ts'
 
-/** Result of one check. `text` says what is right, what is wrong and how to fix it, or why the check did not run. */
+/** Result of one check. `text` says what is right; or what is wrong and how to fix it; or why the check did not run. */
 export interface Finding {
   readonly about: string
   /** null if the check did not run. */
@@ -41,12 +41,12 @@ export function bad(about: string, text: string): Finding {
   return { about, ok: false, fails: true, text: printableLine(text, 500) }
 }
 
-/** @returns a finding that a required check could not run. @param text the check, and the reason. */
+/** @returns a finding that a required check could not run. The command fails. @param text the check, and the reason. */
 export function unchecked(about: string, text: string): Finding {
   return { about, ok: null, fails: true, text: printableLine(`not checked: ${text}`, 500) }
 }
 
-/** @returns a finding that a check is not possible here, or not yet. @param text the check, and the reason. */
+/** @returns a finding that an optional check could not run. @param text the check, and the reason. */
 export function skipped(about: string, text: string): Finding {
   return { about, ok: null, fails: false, text: printableLine(`not checked: ${text}`, 500) }
 }

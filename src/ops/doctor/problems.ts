@@ -3,8 +3,9 @@ import { judgeNow } from '../status/status.ts'
 import { bad, type DoctorParts, type Finding } from './finding.ts'
 
 /**
- * @returns the problems that `status` shows about an account or a destination, without stored alarms.
- * Omits `identity_unknown`, because `doctor` asks the service for the identity.
+ * @returns problems that `status` shows about an account or a destination.
+ * Omits problems without a headline, such as stored alarms.
+ * Omits `identity_unknown`, because `doctor` itself asks the service for the owner of the credentials.
  * @param about the account or destination, such as `account acme`.
  */
 export async function checkProblems(
@@ -20,7 +21,7 @@ export async function checkProblems(
 
 /**
  * Removes the first `about` from the text, because the finding shows `about` anyway.
- * Later occurrences are parts of commands.
+ * Keeps later occurrences, because these are parts of commands.
  */
 function withoutName(text: string, about: string): string {
   const at = text.indexOf(`${about} `)

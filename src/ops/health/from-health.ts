@@ -9,7 +9,8 @@ import { keyOf, levelOf, type Problem, stated } from './problem.ts'
 import { by, declared, type ProblemName } from './problems.ts'
 
 /**
- * `webhook_loss` fires if a day has at least this many lost webhooks, and they are at least this share of all records.
+ * `webhook_loss` fires if within a day at least `records` webhooks were lost.
+ * The lost webhooks must also be at least `share` of the records that webhooks should have announced.
  */
 const lossFrom = { records: 10, share: 0.1 } as const
 
@@ -40,7 +41,7 @@ export function problemsOf(health: Health, known: readonly Problem[], expected: 
   const others = [
     ...destinations.flatMap(destinationUnanswered),
     ...destinations.flatMap(({ destination, lacking }) => lackingChanges(destination, lacking)),
-    // Include removed accounts and destinations. They may still have dead-lettered deliveries and changes.
+    // Include accounts and destinations that the settings no longer have. These may still have dead-lettered work.
     ...health.accounts.flatMap(({ account, dead }) => deadDeliveries(account, dead)),
     ...health.destinations.flatMap(stoppedChanges),
     ...accounts.flatMap(unsettledRun),
@@ -70,8 +71,8 @@ export function destinationStopped(row: Pick<DestinationHealth, 'destination' | 
 }
 
 /**
- * @returns a text about an active destination that does not answer.
- * Returns null until `FAILURES_TO_OPEN` attempts in a row have failed.
+ * @returns a text about a destination that does not answer.
+ * Returns null if fewer than `FAILURES_TO_OPEN` attempts in a row have failed.
  */
 export function outageText({ failures, retry_at }: Pick<DestinationHealth, 'failures' | 'retry_at'>): string | null {
   if (failures < FAILURES_TO_OPEN) return null
@@ -130,7 +131,7 @@ export function unmappedSubmissions(destination: string, unmapped: Pile): Proble
 function stoppedChanges({ destination, dead, unknown, held, unmapped }: DestinationHealth): Problem[] {
   const stopped = [...deadChanges(destination, dead, held.count), ...unknownChanges(destination, unknown, dead.count > 0 ? 0 : held.count)]
   const headline = `${waits(held.count)} at destination ${destination} behind a dead-lettered change`
-  // If `stopped` has problems, their texts already count these submissions.
+  // If `stopped` contains problems, their texts already count the submissions that wait.
   const waiting = stopped.length > 0 ? [] : counted('held_submissions', { destination }, held, headline)
   return [...stopped, ...waiting, ...unmappedSubmissions(destination, unmapped)]
 }
@@ -170,7 +171,7 @@ function differencesLeft(account: string, { run_id: runId, ended_at: since, left
 
 /**
  * @returns the problem that a run could not check everything.
- * The fix is to show the run with its reasons, because a new run would not help.
+ * The fix is to show the run's reasons, because a new run would usually end in the same way.
  */
 export function uncheckedBy(account: string, { run_id: runId, ended_at: since, state, note, unreadable, left }: EndedRun): Problem[] {
   if (state !== 'failed' && left.unreadable === 0) return []
@@ -180,14 +181,14 @@ export function uncheckedBy(account: string, { run_id: runId, ended_at: since, s
 }
 
 /**
- * @returns true if the run left no differences and no unreadable submissions.
- * A run that used up its budget can also be clean, because the next run checks the rest.
+ * @returns true if the run did not fail, and left no unresolved differences and no unreadable submissions.
+ * A run that ended early because of its budget can also be clean, because the next run checks the rest.
  */
 function isClean({ state, left }: EndedRun): boolean {
   return state !== 'failed' && left.unreadable + left.differences === 0
 }
 
-/** @returns true if the newer run checked everything that the older run checked. */
+/** @returns true if the newer run certainly checked everything that the older run had to check. */
 function covers(newer: EndedRun, { options }: EndedRun): boolean {
   if (newer.state === 'budget') return false
   if (newer.options.no_state === true && options.no_state !== true) return false

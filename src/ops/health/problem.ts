@@ -17,11 +17,11 @@ export interface Problem extends About {
   readonly count: number
   /** What happened, and to what. If `headline` is undefined, the text also says what to do. */
   readonly text: string
-  /** Short form of `text`. If undefined, the declared title is used. */
+  /** Short form of `text`. If undefined, lists show the title from `problems.ts`. */
   readonly headline?: string
   /** What to do before using `fix`. Used only together with `headline`. */
   readonly advice?: string | null
-  /** How to fix the problem. If undefined, the declared fix is used. */
+  /** How to fix the problem. If undefined, the fix from `problems.ts` applies. */
   readonly fix?: Fix
   /** Id of the affected reconcile run. */
   readonly runId?: string
@@ -32,7 +32,7 @@ type Details = Partial<Omit<Problem, 'name' | 'level' | 'text' | 'headline'>>
 const nothing = { account: '', destination: '', since: null, count: 1 }
 
 /**
- * Creates a problem with its own text, and adds the declared advice to the text.
+ * Creates a problem without a headline. Appends the advice that `problems.ts` declares to the text.
  * @param on the level; true means `on`, false means `off`.
  */
 export function problem(name: AlarmName, details: Details, on: Level | boolean, text: string): Problem {
@@ -42,7 +42,8 @@ export function problem(name: AlarmName, details: Details, on: Level | boolean, 
 }
 
 /**
- * Creates a problem of level `on`, with a headline and a reason. `details` may override the declared advice and fix.
+ * Creates a problem of level `on`, with a headline and a reason.
+ * `details` may override the advice and the fix that `problems.ts` declares.
  */
 export function stated(name: ProblemName, details: Details, headline: string, reason: string | null = null): Problem {
   const text = printableLine(reason === null ? headline : `${headline}: ${reason}`, 600)

@@ -19,10 +19,7 @@ interface Declared {
   readonly advice?: string
   /** Operation that fixes the problem, or that shows what a person must decide. If undefined, the runbook is shown. */
   readonly fix?: (about: About) => Fix
-  /**
-   * True if the database has a current count for this problem. `status` then uses the count and ignores the stored
-   * alarm.
-   */
+  /** True if `status` counts the affected rows in the database. `status` then ignores the stored alarm. */
   readonly isCounted?: boolean
   /** True if `status` shows the problem before its alarm fires. */
   readonly needsAttentionEarly?: boolean
@@ -157,14 +154,14 @@ export function isAlarm(name: string): name is AlarmName {
   return Object.hasOwn(alarms, name)
 }
 
-/** @returns the declaration of a problem; empty for an alarm of a newer release. */
+/** @returns the declaration of a problem; an empty object for an alarm of a newer release. */
 export function declared(name: string): Partial<Declared> {
   return Object.hasOwn(problems, name) ? (problems[name] as Declared) : {}
 }
 
 /**
- * An alarm that returns within this many ms continues as the same alarm. Its end is reported after this time.
- * Otherwise, an unstable alarm would send many messages.
+ * If an alarm fires again within this many ms after its end, the same alarm continues.
+ * Recipients are notified of the end only after this time. Otherwise, an unstable alarm would send many messages.
  */
 export const SETTLE_MS = 5 * MINUTE
 

@@ -5,7 +5,7 @@ import { type Expected, servedAccounts } from './from-health.ts'
 import { headlineOf } from './problem.ts'
 import type { Judgement, Lateness } from './verdict.ts'
 
-/** Most reasons that the sentence names. Further reasons are only counted. */
+/** Maximum number of reasons that the sentence names. The sentence only counts further reasons. */
 const NAMED = 2
 
 /**
@@ -62,7 +62,7 @@ function completeText(health: Health, expected: Expected): string {
   return `${known}${hidden}; no process is running${newest === null ? '' : `, and the last read was ${ago(newest, expected.nowMs)} ago`}`
 }
 
-/** @returns the sum of the counts; null if a count is unknown. */
+/** @returns the sum of the counts; null if one of the counts is null. */
 export function totalOf(counts: readonly (number | null)[]): number | null {
   return counts.reduce((sum, n) => (sum === null || n === null ? null : sum + n), 0)
 }

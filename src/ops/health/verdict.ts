@@ -7,7 +7,7 @@ const SECOND_MS = 1_000
 const MINUTE_MS = 60 * SECOND_MS
 const DAY_MS = 24 * 60 * MINUTE_MS
 
-/** Work that is older than this, in ms, makes the verdict `catching_up`. Alarms fire later. */
+/** Work that waits longer than this, in ms, makes the verdict `catching_up`. Alarms fire later. */
 export const lateAfterMs = {
   delivery: 30 * SECOND_MS,
   wake: MINUTE_MS,
@@ -46,7 +46,7 @@ export interface Judgement {
  * @returns the verdict on a mirror, with the first of these that applies:
  * - `attention`: there are problems; see `problemsOf`.
  * - `catching_up`: work is overdue, or a submission was never fully read.
- * - `unknown`: a part of the data could not be read.
+ * - `unknown`: a part of the database could not be read.
  * - `complete`: none of the above.
  *
  * @param known see `knownProblems`.

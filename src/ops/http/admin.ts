@@ -45,7 +45,7 @@ export async function createAdmin(parts: AdminServerParts): Promise<AdminApi> {
       else refuse(reply, 400, ['the path is malformed: percent-encoded bytes must be UTF-8'])
     },
   })
-  // Run large reads in other threads, because deliveries arrive on this event loop.
+  // On SQLite, run large reads in other threads, because deliveries arrive on this event loop.
   // Totals have their own reader, so that other reads don't wait for them.
   const [db, sums] = [1, 2].map(() => openReportReader(parts.db, parts.config().database)) as [Db, Db]
   app.addHook('onClose', () => Promise.all([db.close(), sums.close()]))
@@ -84,7 +84,7 @@ export async function createAdmin(parts: AdminServerParts): Promise<AdminApi> {
   return { answer: (request, response) => app.routing(request, response), close: () => app.close() }
 }
 
-/** Answers 414 if an id is too long. The router's own limit is higher, because row keys may be longer. */
+/** Answers 414 if an id in the path is too long. The router's limit is higher, because a row key may be longer. */
 async function refuseLongIds({ params }: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | undefined> {
   const isLong = Object.entries(params as object).some(([name, value]) => name !== 'key' && String(value).length > LONGEST_ID)
   return isLong ? refuse(reply, 414, [tooLong(LONGEST_ID)]) : undefined
@@ -100,7 +100,7 @@ function takeOnlyJson(app: FastifyInstance): void {
   app.addContentTypeParser('application/json', { parseAs: 'string' }, app.getDefaultJsonParser('error', 'error'))
 }
 
-/** Logs one line per action. Reads and MCP requests are not logged here. */
+/** Logs one line per request that changes something. Doesn't log reads and MCP requests. */
 function logAction(p: AdminServerParts, request: FastifyRequest, reply: FastifyReply): void {
   if (request.who === '' || request.routeOptions.url === MCP_ROUTE || request.method === 'GET' || request.method === 'HEAD') return
   const { statusCode } = reply

@@ -19,7 +19,7 @@ const NOT_BUILT = 'The console is not built. Run `npm run build` in the project,
 
 /**
  * Serves the console below `/console/`, and redirects `/` to it.
- * A path without a file returns the console's page, which does its own routing.
+ * A path without a file returns the console's page. The page then routes the path in the browser.
  * Files in `assets/` have a hash in their name, so browsers may cache them forever.
  * @param isOn returns true if sign-in is configured. If not, a page explains how to configure it.
  */

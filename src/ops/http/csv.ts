@@ -34,7 +34,7 @@ export function addCsv(api: Api, p: AdminParts, op: AnyOperation): void {
     },
     handler: async (request, reply) => {
       const pages = pagesOf(op, contextOf(p, request), request.query as object)
-      // Read the first page before sending anything. Then an error still gets its own status.
+      // Read the first page before sending anything, so that an error can still set the HTTP status.
       const first = await pages.next()
       const text = async function* () {
         yield csvText(first.done ? [] : first.value, columns, true)

@@ -8,12 +8,12 @@ export const MCP_ROUTE = '/mcp'
 
 /**
  * Adds `POST /mcp`: the Model Context Protocol for assistants (streamable HTTP, stateless).
- * Imports the code for it at the first request.
+ * Imports the MCP code at the first request.
  */
 export function addMcp(app: FastifyInstance, p: AdminParts): void {
   app.post(MCP_ROUTE, { schema: { hide: true } as object, config: { role: 'viewer' } }, async (request, reply) => {
     const { answerMcpRequest } = await import('../mcp/http.ts')
-    // The answer bypasses Fastify, so copy the headers that are already set.
+    // Fastify does not send this answer, so copy the headers that Fastify's hooks have set.
     for (const [name, value] of Object.entries(reply.getHeaders())) if (value !== undefined) reply.raw.setHeader(name, value)
     reply.hijack()
     await answerMcpRequest({ ...partsFor(p, request), left: leavingOf(reply) }, request.raw, reply.raw, request.body)

@@ -30,8 +30,8 @@ export function isOwnOrigin(origin: string | undefined, host: string | undefined
 /**
  * @returns this server's URL in the browser, without a trailing slash.
  * Returns OPS_PUBLIC_URL if its host is in `Host`, `X-Forwarded-Host` or the page's origin.
- * Otherwise returns `http://` and the `Host` header. Ports and case are ignored, because proxies change them.
- * @param from origin of the page. Needed for links, because browsers send no `Origin` header for them.
+ * Otherwise returns `http://` and the `Host` header. Compares hosts without port and case, because proxies change both.
+ * @param from origin of the page with the link. Needed because browsers send no `Origin` header for a link.
  */
 export function ownUrlOf(headers: IncomingHttpHeaders, publicUrl: string | null, from?: string): string {
   const [forwarded] = String(headers['x-forwarded-host'] ?? '').split(',')

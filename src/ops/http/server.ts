@@ -14,12 +14,12 @@ export interface OpsHttpOptions {
   readonly notReady: () => Promise<string | null>
   /** @returns the text of `/metrics` and its content type. */
   readonly metrics: () => Promise<{ readonly type: string; readonly text: string }>
-  /** What `/api` and `/mcp` need. Both exist only if sign-in is configured. */
+  /** Parts for the routes `/api` and `/mcp`. Both routes exist only if sign-in is configured. */
   readonly admin: AdminServerParts
 }
 
 const REQUEST_WITHIN_MS = 10_000
-/** Paths for probes and monitoring. Requests may use any `Host` header. */
+/** Paths for probes and monitoring. Requests for these paths may use any `Host` header. */
 const OPEN = /^\/(?:healthz|readyz|metrics)(?:\?|$)/
 
 export interface OpsHttp {
@@ -33,8 +33,8 @@ export interface OpsHttp {
  * - `/healthz`, `/readyz` and `/metrics` without sign-in, for any `Host` header.
  * - `/console/`, and `/api` and `/mcp` with a token or session. A foreign `Host` header gets 421.
  *
- * `/healthz` answers 200 if the event loop runs. `/readyz` answers 200 if a delivery can be stored, else 503 and the
- * reason.
+ * `/healthz` answers 200 if the event loop runs.
+ * `/readyz` answers 200 if a delivery can be stored, else 503 with the reason.
  * @throws if the port is in use.
  */
 export async function startOpsHttp(options: OpsHttpOptions): Promise<OpsHttp> {
@@ -46,8 +46,8 @@ export async function startOpsHttp(options: OpsHttpOptions): Promise<OpsHttp> {
   const isMisdirected = ({ url, headers, socket }: FastifyRequest): boolean =>
     !OPEN.test(url) && !isOwnHost(headers.host, socket.localAddress, config().ops.publicUrl)
   /**
-   * Passes a request for `/api` or `/mcp` to the admin routes, which check its token before they read its body.
-   * Answers a request with a foreign `Host` header.
+   * Passes a request for `/api` or `/mcp` to the admin routes. These routes check the token before reading the body.
+   * Answers a request with a foreign `Host` header with 421.
    * @returns true if the request was passed on or answered.
    */
   const handedOver = async (request: FastifyRequest, reply: FastifyReply): Promise<boolean> => {
@@ -74,7 +74,7 @@ export async function startOpsHttp(options: OpsHttpOptions): Promise<OpsHttp> {
     requestTimeout: REQUEST_WITHIN_MS,
     http: { headersTimeout: HEADERS_WITHIN_MS, connectionsCheckingInterval: CHECK_CONNECTIONS_MS },
     clientErrorHandler: ({ code }, socket) => refuseUnreadable(socket, code),
-    // Fastify runs no hooks and handlers for a malformed path, so pass the request on here.
+    // For a malformed path, Fastify runs neither hooks nor handlers, so pass the request to the admin routes here.
     frameworkErrors: async (_error, request, reply) => {
       if (!(await handedOver(request, reply))) notFound(reply)
     },

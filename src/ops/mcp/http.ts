@@ -17,7 +17,7 @@ export async function answerMcpRequest(p: McpParts, request: IncomingMessage, re
   await transport.handleRequest(request, response, Array.isArray(body) ? body.map(withArguments) : withArguments(body))
 }
 
-/** Sets the `Accept` header that the SDK requires, if the client accepts anything or sent no such header. */
+/** Sets the `Accept` header that the SDK requires, if the client accepts any type or sent no `Accept` header. */
 function setAccept(request: IncomingMessage): void {
   const { accept } = request.headers
   if (accept !== undefined && !accept.includes('*/*')) return

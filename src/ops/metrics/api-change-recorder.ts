@@ -8,7 +8,7 @@ import { type ApiChangeSeen, MOST_DRIFT, writeApiChanges } from '../../store/upk
 import type { surprisesOf as SurprisesOf } from '../../upstream/api-changes/known.ts'
 
 const EVERY_MS = 30_000
-/** Most answers that wait in memory while the schemas load. */
+/** Maximum number of answers that wait in memory while the schemas load. Further answers are not compared. */
 const MOST_WAITING = 100
 
 /**
@@ -55,7 +55,7 @@ export class ApiChangeRecorder implements ApiChangeWatch, Service {
   /** Writes the differences that were found since the last write. */
   async write(): Promise<void> {
     await this.#loading
-    // If loading failed, the next answer loads again. Loading fails, for example, with too many open files.
+    // If loading failed, the next answer starts loading again. Loading can fail because of too many open files.
     this.#loading = null
     const seen = this.#seen
     if (seen.size === 0) return
@@ -70,7 +70,7 @@ export class ApiChangeRecorder implements ApiChangeWatch, Service {
     }
   }
 
-  /** Imports the schemas at the first answer. Importing takes 0.1 s, which would delay the start. */
+  /** Imports the schemas, then compares the waiting answers. Importing takes 0.1 s, which would delay the start. */
   async #load(): Promise<void> {
     this.#surprisesOf = (await import('../../upstream/api-changes/known.ts')).surprisesOf
     for (const waiting of this.#waiting.splice(0)) this.look(...waiting)

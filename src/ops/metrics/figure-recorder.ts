@@ -14,7 +14,7 @@ import { seriesOf } from '../status/last-day.ts'
 const EVERY_MS = 15_000
 /** An ended step stays in memory for this many ms, in case the clock is set back. */
 const REMEMBERED_MS = 2 * 3_600_000
-/** A step that can't be written for this many ms is dropped. */
+/** A step that can't be written is dropped this many ms after its end. */
 const DROPPED_MS = 86_400_000
 
 const counted: Partial<Readonly<Record<CounterName, readonly [CountedSeries, label: string]>>> = {
@@ -34,7 +34,8 @@ interface Step {
 }
 
 /**
- * Sums what the stages of this process report, in steps of a minute and of an hour. Writes the sums every 15 s.
+ * Sums the counts and delays that the stages of this process report, per minute and per hour.
+ * Writes the sums every 15 s.
  * Continues to count while the database is unavailable.
  */
 export class FigureRecorder implements Service {
@@ -76,12 +77,12 @@ export class FigureRecorder implements Service {
     await this.write()
   }
 
-  /** Writes the counts since the last write, and the current lengths of inbox and outbox. */
+  /** Records the current lengths of inbox and outbox, then writes all steps that changed since the last write. */
   async write(): Promise<void> {
     try {
       await this.#recordQueues()
       const open = [...this.#steps.values()].filter(({ isWritten }) => !isWritten)
-      // Set the flag before writing. A count during the write resets it, and the step is written again.
+      // Set the flag before writing. A count during the write resets the flag, so that the step is written again.
       for (const step of open) step.isWritten = true
       const successes = new Map(this.#successes)
       await writeFigures(this.#db, open.map(stored), successes).catch((error: unknown) => {

@@ -13,7 +13,7 @@ export interface LostWebhookOptions extends Pick<ServiceParts, 'db' | 'log' | 'o
   readonly lostAfterMs: number
 }
 
-/** Every minute, counts how records became known, and which records no webhook announced. */
+/** At least every minute, counts new records by how they became known, and records that no webhook announced. */
 export class LostWebhookCounter implements Service {
   readonly name = 'lost webhooks'
   readonly #o: LostWebhookOptions

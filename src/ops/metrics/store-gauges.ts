@@ -72,7 +72,7 @@ type Value = readonly [name: Name, labels: Record<string, string>, value: number
  * Gauges that are read from the database when Prometheus scrapes.
  * The queries use indexes and never read all submissions. Their results are cached for `CACHE_MS`.
  * If the database can't be read, only `store_up` (0) and the alarm `store_unavailable` have values.
- * If it can be read but not written, all gauges have values.
+ * If the database can be read but not written, all gauges have values.
  */
 export class StoreGauges {
   readonly #db: Db

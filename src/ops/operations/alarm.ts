@@ -50,7 +50,7 @@ const list = operation({
       record('NotTold', {
         operator: z.string(),
         alarm: z.string(),
-        // Masked, because the error may repeat secrets that the recipient's server sent.
+        // Mask the error, because it may repeat secrets that the recipient's server sent.
         error: hidden(z.string(), () => MASK),
       }),
     ),

@@ -12,7 +12,7 @@ import { count, name, noCursor, ofAccount, pageOf, paging } from './inputs.ts'
 import { copying, logEndsFor, logEpoch } from './log-position.ts'
 import { type OperationContext, operation } from './operation.ts'
 
-/** Most rows of the change log that one page reads. Otherwise, a filter with few matches would read the whole log. */
+/** Maximum changes that one page reads. Without this limit, a filter with few matches would read the whole log. */
 const MOST_LOOKED_AT = 50_000
 /** Longest wait for new changes, in seconds. */
 const LONGEST_WAIT_S = 30
@@ -77,7 +77,7 @@ const list = operation({
       return await read()
     }
     const answer = await growthOf(c.db).hold(readIfAllowed, hasChanges, wait * 1_000, signal)
-    // If the process is stopping, throw. An empty answer would make the client ask again immediately.
+    // If the process is stopping, throw instead of answering without changes. The client would ask again immediately.
     if (!hasChanges(answer)) c.signal.throwIfAborted()
     return answer
   },
@@ -92,12 +92,12 @@ function hasChanges({ items, next_cursor }: { readonly items: readonly unknown[]
   return items.length > 0 || next_cursor !== null
 }
 
-/** @returns a function that reads a page. A further call reads only newer changes. */
+/** @returns a function that reads a page. Each further call continues after the changes that the last call read. */
 function pageReader(c: OperationContext, asked: z.output<typeof input>) {
   const { account, entity, limit, cursor, after } = asked
   let from = seqIn(cursor) ?? after
   return async () => {
-    // Read `last_seq` first. Then every change up to `last_seq` is stored when the page is read.
+    // Read `last_seq` before the page. The page then contains every matching change up to `last_seq`.
     const { log_epoch, first_seq: oldest, last_seq } = await logEndsFor(c, asked)
     const behind = from ?? oldest - 1
     refuseGone(behind, oldest)

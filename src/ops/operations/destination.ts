@@ -39,12 +39,12 @@ const list = operation({
   ],
 })
 
-/** Streams that one transaction makes due. A larger transaction would delay other writers. */
+/** Maximum number of streams that one transaction makes due. A larger transaction would delay other writers. */
 const STEP = 500
 
 /**
  * Pauses a destination.
- * @param reason null for a default reason. If the destination is already paused, null changes nothing.
+ * @param reason null for a default reason. If `reason` is null and the destination is already paused, changes nothing.
  * @returns the destination before the change.
  */
 async function pauseDestination(a: ActionContext, name: string, reason: string | null): Promise<DestinationRow> {
@@ -58,7 +58,7 @@ async function pauseDestination(a: ActionContext, name: string, reason: string |
 }
 
 /**
- * Resumes a destination, and makes its changes due now, including failed ones.
+ * Resumes a destination, and makes its changes due now, including those that wait for another attempt.
  * @returns the destination before the change.
  * @throws NotFoundError if the database has no such destination.
  */

@@ -37,8 +37,8 @@ const doctor = operation({
     const look = async () => {
       const found: Found[] = []
       c.live?.line('Checks')
-      // `diagnose` opens the database itself. The store of a serving process gets its own notifications even if LISTEN
-      // fails.
+      // `diagnose` opens the database itself. With the open database of `serve`, the test of LISTEN would always pass,
+      // because `serve` also signals its own writes.
       for await (const each of diagnose({ ...c, host: c }, only)) {
         found.push(each)
         c.live?.text(wrapped(`${markOf(each)} ${each.about}: ${each.text}`, c.live.width, '', '  '))
@@ -82,7 +82,7 @@ const conformance = operation({
   output: pageOf(compared),
   exit,
   run: async (c, { account: of, submission_id: submission = null }) => {
-    // Import the module only here, because it contains the schemas of the specification.
+    // Import the module only here, because importing the schemas of the specification takes time.
     const { compareService } = await import('../doctor/conformance.ts')
     const isOne = of !== undefined || submission !== null
     const found: Compared[] = []

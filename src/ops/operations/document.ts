@@ -78,8 +78,7 @@ function hostOf(link: string | null): string | null {
 }
 
 /**
- * @returns true if the settings still don't list the document's host.
- * A host that is listed now is tried at the next attempt.
+ * @returns true if fetching failed because the settings don't list the document's host, and they still don't.
  */
 function isRefused({ state, error }: Pick<DocumentIndexView, 'state' | 'error'>, named: readonly string[]): boolean {
   return state === 'failed' && error?.startsWith(HOST_NOT_LISTED) === true && !named.includes(unlistedHostIn(error))

@@ -82,8 +82,8 @@ function addressOf(destination: DestinationConfig | undefined, hide: (text: stri
 }
 
 /**
- * @returns the content that the destination receives, with masked values.
- * `personal` has the values to mask in the destination's answer.
+ * @returns `content`: what the destination receives, with masked personal values.
+ * `personal`: the values to mask in the destination's answer.
  */
 async function contentOf(q: Query, row: OutboxEntry, destination: DestinationConfig | undefined) {
   const { message_id, entity, operation, seq } = row
@@ -104,7 +104,7 @@ function personalOf(entity: string, before: Row | null, after: Row | null): stri
   return [before, after].flatMap((part) => (part === null ? [] : maskedValues(entity, part)))
 }
 
-/** @returns the personal values of a row's change. They must be masked in the destination's answer. */
+/** @returns the personal values in the change of an outbox row. Mask these values in the destination's answer. */
 export async function personalValuesOf(q: Query, { seq, entity }: Pick<OutboxEntry, 'seq' | 'entity'>): Promise<string[]> {
   const change = await findChange(q, seq)
   return personalOf(entity, change?.before ?? null, change?.after ?? null)

@@ -10,7 +10,7 @@ import { name, pageOf, whole } from './inputs.ts'
 import { type OperationContext, operation } from './operation.ts'
 import { errorFor } from './outbox-parts.ts'
 
-/** Most rows that are read per state, and most reasons that are listed. */
+/** Maximum failed rows that are read for each state, and maximum reasons that are listed. */
 const MOST_ROWS = 2_000
 const MOST_REASONS = 50
 
@@ -44,7 +44,7 @@ export const failures = operation({
   table: ['Failures, most frequent first', ['state', 'status', 'reason', 'changes', 'submissions', 'last_at'], 'No failures.'],
 })
 
-/** A failed row, with the error and the reason that the requester may see. */
+/** A failed row, with the error that the requester may see. `reason` is the error with `…` for parts that vary. */
 interface Failed {
   readonly row: FailedRow
   readonly error: string | null

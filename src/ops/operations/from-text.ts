@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** Type of a field, whether optional or not. `record`: texts by name. `objects`: a list that text can't express. */
+/** Type of a field, also of an optional field. `record`: texts by name. `objects`: a list that only JSON can give. */
 export type Kind = 'text' | 'number' | 'boolean' | 'list' | 'record' | 'objects'
 
 export function kindOf(field: z.ZodType): Kind {
@@ -24,7 +24,7 @@ export function isOptional(field: z.ZodType): boolean {
 
 /**
  * Converts the texts of a query or command line to the types of the schema.
- * Does not change invalid texts. The schema reports them later.
+ * Does not change invalid texts, because the schema reports these texts later.
  */
 export function valuesOf(schema: z.ZodType, given: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   if (!(schema instanceof z.ZodObject)) return given

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** Masks the value of a field for requesters who may not see it. @param row the object that contains the field. */
+/** Returns the masked value of a field. @param row the object that contains the field. */
 type Mask = (value: never, row: never) => unknown
 
 const masks = z.registry<{ mask: Mask }>()
@@ -20,8 +20,8 @@ export function masked(schema: z.ZodType, value: unknown): unknown {
 }
 
 /**
- * @returns the output without fields that its schema lacks.
- * @param how `isWhole`: true shows hidden fields unmasked.
+ * @returns the output with only the fields that the schema has.
+ * @param how `isWhole`: true returns hidden fields unmasked; false masks them.
  */
 export function shaped(schema: z.ZodType, value: unknown, how: { readonly isWhole: boolean }): unknown {
   if (value === null || value === undefined) return value

@@ -26,7 +26,7 @@ const STEP = 500
 
 interface InboxAction {
   readonly name: 'replay' | 'skip'
-  /** Field of the audit entry that has the number of changed deliveries. */
+  /** Name of the audit entry's field for the number of changed deliveries, such as `replayed`. */
   readonly done: string
   /** States that the field `state` may select. */
   readonly states: readonly InboxState[]
@@ -59,7 +59,7 @@ async function numbersOf(q: Query, ids: readonly string[]): Promise<number[]> {
   return found
 }
 
-/** Changes or counts all matching deliveries. @returns the number of deliveries. */
+/** Changes all matching deliveries by `change`, or counts them. @returns the number of deliveries. */
 async function inAll(a: ActionContext, change: typeof makeReady, filter: InboxFilter & InboxSearch): Promise<number> {
   let n = 0
   await untilDone(a, async (after) => {
@@ -82,7 +82,7 @@ function choiceFor(change: InboxAction) {
 type Choice = z.output<ReturnType<typeof choiceFor>>
 
 /**
- * Changes the chosen deliveries and audits the change. A dry run only counts them, without an audit entry.
+ * Changes the chosen deliveries and audits the change. A dry run only counts the deliveries, without an audit entry.
  * @returns the number of deliveries.
  */
 async function settle(c: OperationContext, action: InboxAction, { ids, dry_run, ...chosen }: Choice): Promise<number> {
@@ -111,7 +111,7 @@ const replay = operation({
   role: 'operator',
   http: 'POST /inbox/replay',
   tool: 'replay',
-  // Require ids or a filter. Otherwise, a request without either would replay all deliveries.
+  // Require ids or a filter, so that an empty request doesn't replay all deliveries.
   input: choiceFor(replaying).refine(
     (given) => (given.ids === undefined) === (given.state !== undefined || isNarrowed(given)),
     'give either ids or a filter',

@@ -6,8 +6,8 @@ import type { AnyOperation } from './operation.ts'
 export type Group = 'Run' | 'Look' | 'Repair' | 'Move' | 'Develop'
 
 /**
- * Operations with the same first word, such as `outbox.list` and `outbox.retry`. A command imports only its own
- * subject.
+ * Operations with the same first word, such as `outbox.list` and `outbox.retry`.
+ * A command imports only the code of its own subject.
  */
 export interface Subject {
   readonly about: string
@@ -17,7 +17,7 @@ export interface Subject {
   readonly load: () => Promise<readonly AnyOperation[]>
 }
 
-/** @returns the operations of all files. For a subject that several files declare. */
+/** @returns the operations of several files, for a subject with more than one file. */
 async function together(...files: readonly Promise<{ readonly operations: readonly AnyOperation[] }>[]): Promise<readonly AnyOperation[]> {
   return (await Promise.all(files)).flatMap(({ operations }) => operations)
 }
@@ -159,7 +159,7 @@ export async function allOperations(): Promise<readonly AnyOperation[]> {
   return (await Promise.all(Object.values(subjects).map(({ load }) => load()))).flat()
 }
 
-/** @returns the fix. If the fix is an operation, adds the command, tool and request that call it. */
+/** @returns the fix. If the fix is an operation, adds the command, tool and request that call the operation. */
 export const showFix: ShowFix = async (fix) => {
   if ('runbook' in fix) return fix
   const [subject = ''] = fix.operation.split('.')

@@ -33,7 +33,7 @@ export function momentOf({ clock }: Pick<OperationContext, 'clock'>, text: strin
   return parseMoment(text, '', clock.now(), [])
 }
 
-/** @returns the filter of a store query. Parses times, and renames `submission_id` to `submissionId`. */
+/** @returns the input as a filter for the store: times are parsed, and `submission_id` is named `submissionId`. */
 export function filterOf<T extends { submission_id?: string | undefined; since?: string | undefined; until?: string | undefined }>(
   c: OperationContext,
   { submission_id: submissionId, since, until, ...others }: T,
@@ -60,7 +60,7 @@ export function period(what: string) {
   }
 }
 
-/** Account of the submissions in a request. If omitted, `accountIn` and `accountNamed` use the default account. */
+/** Account of the submissions in a request. If omitted, `accountIn` and `accountNamed` choose the default account. */
 export const inOneAccount = name.optional().describe('account of the submissions; the default account if omitted')
 
 export const oneSubmission = { account: inOneAccount, submission_id: submissionId }
@@ -74,7 +74,7 @@ export const atTime = {
     .describe('with `at`: `learned`: what the mirror knew then; `happened`: events and messages known now that happened by then'),
 }
 
-/** @returns the given account, or the default account. @throws MismatchError if both are missing. */
+/** @returns `given`; if undefined, the default or the only account. @throws MismatchError if there is neither. */
 export async function accountIn(c: OperationContext, given: string | undefined): Promise<string> {
   // If the settings have no accounts, use the accounts in the database.
   const accounts = c.config.accounts.length > 0 ? c.config.accounts : await storedAccounts(c.db.read)
@@ -111,7 +111,7 @@ export function pageOf<T extends z.ZodType>(item: T) {
 type Position = readonly (string | number)[]
 
 /**
- * @param rows one row more than `limit` if another page exists.
+ * @param rows at most `limit` + 1 rows. The additional row shows that another page exists.
  * @returns a page of at most `limit` rows, with the cursor of the next page.
  */
 export function page<T>(rows: readonly T[], limit: number, positionOf: (last: T) => Position): { items: T[]; next_cursor: string | null } {
@@ -120,7 +120,7 @@ export function page<T>(rows: readonly T[], limit: number, positionOf: (last: T)
   return { items, next_cursor: rows.length > limit && last !== undefined ? cursorOf(positionOf(last)) : null }
 }
 
-/** @returns all items as one page. For lists that are always short. */
+/** @returns all items as one page, for lists that are always short. */
 export function whole<T>(items: readonly T[]): { items: T[]; next_cursor: null } {
   return { items: [...items], next_cursor: null }
 }

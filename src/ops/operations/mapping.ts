@@ -157,7 +157,7 @@ function mapTarget(config: Pick<Config, 'destinations'>, name: string): MapTarge
 /** Stores mappings and releases the changes that wait for them. If a row is invalid, stores nothing. */
 async function importMappings(a: ActionContext, { destination }: MapTarget, { rows, problems }: MapFile) {
   if (problems.length > 0) throw new UsageError([...firstProblems(problems), 'nothing was stored'])
-  // The audit entry has only the number of rows. The table has the mappings.
+  // Audit only the number of rows, because the table contains the mappings.
   const note = { who: a.who, action: 'mapping.import', target: destination, detail: { rows: rows.length } }
   const { unknown } = await auditAction(a.db, note, async () => {
     let unknown = 0

@@ -16,18 +16,18 @@ export interface OperationContext extends ActionContext {
   readonly config: Config
   readonly log: Log
   readonly role: Role
-  /** Aborts when the requester disconnects. Waiting for changes then ends, but started work continues. */
+  /** Aborts when the requester disconnects. A request that waits for changes then ends. Other work continues. */
   readonly left: AbortSignal
   /** Checks again whether the token or session is valid. Used while a request waits. */
   readonly isStillAllowed: () => Promise<boolean>
   readonly version: string
-  /** True if the operation runs as a local command. It may then take long and use file paths. */
+  /** True if the operation runs as a local command. The operation may then take long and use file paths. */
   readonly isTerminal: boolean
   /** Separate reader for totals. Without it, totals would block quick reads. */
   readonly sums: Db
   /** Reloads the settings; null if this process isn't `serve`. */
   readonly reload: (() => Promise<ReloadResult>) | null
-  /** Runs work outside the database, and audits its start and end. */
+  /** Runs work that is more than one transaction. Audits the start and the outcome of the work. */
   readonly attempt: Attempt
   /** @returns the name of an input field for problem texts: `submission_id`, or `--submission` at the terminal. */
   readonly nameOf: (field: string) => string
@@ -52,8 +52,8 @@ type ItemOf<T> = T extends { readonly items: readonly (infer R)[] } ? R : never
 type Needs = 'account' | 'settings' | 'destinations' | 'sending'
 
 /**
- * Declaration of an operation. Its command, route and tool are made by `from-operation.ts` in `cli/`, `http/` and
- * `mcp/`.
+ * Declaration of an operation.
+ * `from-operation.ts` in `cli/`, `http/` and `mcp/` makes the command, the route and the tool from this declaration.
  */
 export interface Operation<I extends z.ZodObject, O extends z.ZodType> {
   /**
@@ -74,7 +74,7 @@ export interface Operation<I extends z.ZodObject, O extends z.ZodType> {
    * - `sending`: like `destinations`, and a configured account.
    */
   readonly needs?: Needs | ((input: z.output<I>) => Needs)
-  /** True to accept unknown names of accounts and destinations. */
+  /** True to accept names of accounts and destinations that are in neither the settings nor the database. */
   readonly takesAnyName?: boolean
   /** True if the command may create or migrate the database, as `serve` does. */
   readonly mayPrepare?: boolean
@@ -87,12 +87,12 @@ export interface Operation<I extends z.ZodObject, O extends z.ZodType> {
   readonly http: `${'GET' | 'POST' | 'PUT' | 'DELETE'} /${string}`
   /**
    * True if clients call the route repeatedly, each time with the position of their last answer.
-   * Adds the answers 409 (other log epoch) and 410 (no longer stored). Unmasked values are audited once per hour.
+   * Adds the answers 409 (other log epoch) and 410 (no longer stored). Showing unmasked values is audited once an hour.
    */
   readonly isFollowed?: boolean
   /** True to add a route that ends with `.csv` and returns all pages of the list. */
   readonly hasCsv?: boolean
-  /** Maximum bytes of the request body. Set it if a long list needs more than the default. */
+  /** Maximum bytes of the request body. Set `maxBytes` if the input may exceed the default of 64 KiB. */
   readonly maxBytes?: number
   readonly input: I
   /** Schema of the answer. Fields marked by `hidden` are masked, unless `shows` returns an audit entry. */
@@ -101,19 +101,19 @@ export interface Operation<I extends z.ZodObject, O extends z.ZodType> {
   readonly withoutCommand?: string
   /**
    * Words of the command, if they differ from the name.
-   * They may end with an option that selects the operation, as in `inbox list --rejected`.
+   * The words may end with an option that selects the operation, as in `inbox list --rejected`.
    */
   readonly command?: string
   /** Input field that is the positional argument of the command. */
   readonly argument?: keyof z.output<I> & string
-  /** Name of the tool. Without it, assistants can't call the operation. */
+  /** Name of the tool for assistants. If undefined, assistants can't call the operation. */
   readonly tool?: string
   /** Names of input fields for assistants, if they differ. */
   readonly toolFields?: Readonly<Partial<Record<keyof z.output<I> & string, string>>>
   /** Default values of input fields for assistants. */
   readonly toolDefaults?: Partial<z.output<I>>
   /**
-   * Returns the audit entry for showing hidden fields unmasked. If it returns null, the fields are masked.
+   * Returns the audit entry for showing hidden fields unmasked. If the result is null, the fields are masked.
    * Assistants always get masked fields.
    */
   readonly shows?: (
@@ -142,7 +142,7 @@ export function commandOf({ command, name }: Pick<AnyOperation, 'command' | 'nam
 
 /**
  * Declares an operation. Before the operation runs, unknown names in `account` and `destination` are rejected.
- * Operations with `needs` must check these names themselves.
+ * An operation with `needs` must check these names in its `run`.
  */
 export function operation<I extends z.ZodObject, O extends z.ZodType>(declared: Operation<I, O>): AnyOperation {
   const op = declared as unknown as AnyOperation

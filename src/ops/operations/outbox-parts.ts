@@ -24,7 +24,7 @@ export const byId = z.strictObject({ id: name.describe('message id (webhook-id),
 
 export const wholeMessageId = (q: Query, id: string) => wholeId(id, (text, limit) => messageIdsLike(q, text, limit))
 
-/** @returns a function that returns the error of a row. For viewers, it omits the destination's answer. */
+/** @returns a function that returns the error of a row. For viewers, the function omits the destination's answer. */
 export function errorFor({ role }: Pick<OperationContext, 'role'>) {
   const isWhole = includesRole(role, 'operator')
   return ({ error, status }: { readonly error: string | null; readonly status: number | null }) =>
@@ -37,7 +37,7 @@ export function found<T>(id: string, rows: readonly T[]) {
   return whole(rows)
 }
 
-/** @returns the audit entry for viewing unmasked rows. */
+/** @returns the audit entry for showing outbox rows unmasked. */
 export function numbersOf({ items }: { readonly items: readonly { readonly outbox_id: number }[] }) {
   return { action: 'outbox.show', target: null, detail: { changes: items.map(({ outbox_id }) => outbox_id) } }
 }

@@ -30,9 +30,9 @@ interface StateChange {
   readonly step: (db: Db, selection: OutboxSelection, after: number, limit: number, withLookup: readonly string[]) => Promise<OutboxStep>
 }
 
-/** Makes failed changes due. Without a filter by state, also includes changes that wait for their next attempt. */
+/** Retries failed changes now. Without ids and `state`, also retries changes that wait for their next attempt. */
 const retry = { name: 'retry', states: ['dead', 'unknown', 'skipped'], step: retryRows } as const satisfies StateChange
-/** Skips changes. The changes behind them are then sent. */
+/** Skips changes. The later changes of the same submission are then sent. */
 const skip = { name: 'skip', states: ['dead', 'unknown', 'ready'], step: skipRows } as const satisfies StateChange
 
 const MOST_COUNTED = 100_000
@@ -40,7 +40,8 @@ const MOST_COUNTED = 100_000
 /**
  * @param ids outbox ids or message ids.
  * @returns outbox ids.
- * @throws NotFoundError if an id is unknown, ConflictError if an id is ambiguous or its change has another state.
+ * @throws NotFoundError if an id is unknown.
+ * @throws ConflictError if a message id belongs to several destinations, or if `states` lacks the state of a change.
  */
 async function outboxIdsOf(c: OperationContext, change: StateChange, ids: readonly string[], destination?: string): Promise<number[]> {
   const unknown: string[] = []
@@ -78,8 +79,8 @@ function stateOf(shown: string): string {
 }
 
 /**
- * @returns non-idempotent destinations with a lookup.
- * Before a retry, the sender looks up there whether the change already arrived.
+ * @returns names of the destinations with `lookup` that aren't idempotent.
+ * Before a retry, the sender looks up at such a destination whether the change already arrived.
  */
 function destinationsWithLookup({ destinations }: Pick<Config, 'destinations'>, only: string | null): string[] {
   const found = destinations.filter((one) => !one.idempotent && one.kind === 'http' && one.lookup !== null)

@@ -28,7 +28,7 @@ const entry = record('OutboxRow', {
   delivered_at: time.nullable(),
   status: z.int().nullable(),
   detail: hidden(z.string().nullable(), (text) => maskedText(text)),
-  // Masked, because a destination may repeat what it received.
+  // Mask the error, because a destination may repeat what it received.
   error: hidden(
     z.string().nullable().describe('failure of the last attempt; in lists without the answer'),
     (text, { status }: { status: number | null }) => shownOutcome(text, status),

@@ -72,7 +72,7 @@ export const overview = record('Overview', {
 
 export type Overview = z.input<typeof overview>
 
-/** Reads the overview from the database only. Fast enough to call every few seconds. */
+/** Reads the overview from the database only. The function is fast enough to be called every few seconds. */
 export async function readOverview(db: Db, config: VerdictConfig, showFix: ShowFix): Promise<Overview> {
   const parts = new PartReader(db.clock)
   const totals = await parts.read('kept counts', () => sumsForVerdict(db.readNoWait), null)

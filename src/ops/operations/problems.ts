@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { listNames } from '../../base/list-names.ts'
 import { storableText } from '../../model/json.ts'
 
-/** Most characters of a value that a problem quotes. */
+/** Maximum characters of a value that a problem quotes. */
 const LONGEST = 80
 const UNSTORABLE = 'is not storable text: it contains U+0000 or half of a surrogate pair'
 
@@ -13,8 +13,8 @@ export type Checked = { readonly value: unknown } | { readonly problems: readonl
 
 /**
  * Validates an input.
- * @param nameOf returns the name of a path in this interface. An empty path is the whole input.
- * @param texts the input before conversion. Problems quote its values.
+ * @param nameOf returns the name that the user knows for a field, such as `--limit`. An empty path is the whole input.
+ * @param texts the input as the user gave it, before conversion. Problems quote these values.
  */
 export function check(schema: z.ZodType, given: unknown, nameOf: (path: readonly PropertyKey[]) => string, texts = given): Checked {
   const result = schema.safeParse(given, { error: messageOf })
@@ -23,7 +23,7 @@ export function check(schema: z.ZodType, given: unknown, nameOf: (path: readonly
   return { problems: [...new Set(issues.flatMap((issue) => sentences(issue, texts, nameOf)))] }
 }
 
-/** Finds texts and names that some databases can't store. @param value already validated, so not deeply nested. */
+/** Finds texts and names that some databases can't store. @param value a valid value, so not deeply nested. */
 function* unstorable(value: unknown, path: readonly string[]): Generator<Issue> {
   if (typeof value === 'string' && storableText(value) !== value) yield { path, message: UNSTORABLE }
   if (typeof value !== 'object' || value === null) return

@@ -65,7 +65,7 @@ const list = operation({
   ],
 })
 
-/** Adds the type, submission and insured to rejected deliveries. Reads them from the stored bodies. */
+/** Adds the type and submission from the stored bodies, and the insured from the mirror. */
 async function withAbout<T extends { readonly rejected_id: number; readonly account: string | null }>(
   q: Query,
   store: RejectedStore,

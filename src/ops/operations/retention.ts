@@ -44,8 +44,8 @@ const run = operation({
 })
 
 /**
- * @returns what the next run removes, and why it waits.
- * By default, this process doesn't know the services' clocks. A wait that `serve` recorded is therefore preferred.
+ * @returns what the next run removes, and why the run waits.
+ * Prefers a reason that `serve` stored, because by default this function doesn't know the services' clocks.
  */
 export async function retentionState(a: ActionContext, config: RetentionConfig, clocks: ClockJudge = alone(a)) {
   const due = dueRun(a.clock.now(), config)
@@ -63,7 +63,7 @@ export async function retentionState(a: ActionContext, config: RetentionConfig, 
   }
 }
 
-/** Confirms today's run, so that it starts even if there is a reason to wait. */
+/** Confirms today's run of retention, so that the run starts even if there is a reason to wait. */
 export async function confirmRetention(a: ActionContext, config: RetentionConfig): Promise<void> {
   const due = dueRun(a.clock.now(), config)
   await auditAction(a.db, { who: a.who, action: 'retention.run', target: null, detail: { ...due } }, async () => {

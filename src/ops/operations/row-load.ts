@@ -51,7 +51,7 @@ const load = operation({
     const entity = tableNamed(table)
     const of: Row = account === undefined ? {} : { account }
     const place = after === undefined ? null : keyPlaceIn(entity, keyWithout(entity, of), after)
-    // Read `last_seq` first. Then the rows contain every change up to `last_seq`.
+    // Read `last_seq` before the rows. The rows then contain every change up to `last_seq`.
     const { log_epoch, last_seq } = await logEndsFor(c, { epoch, whole })
     const rows = await rowsInOrder(c.db.read, entity, of, place, limit + 1)
     const { items, next_cursor } = page(rows, limit, (row) => [JSON.stringify(keyWithout(entity, of).map((column) => row[column]))])

@@ -34,7 +34,7 @@ const overview = operation({
   http: 'GET /overview',
   tool: 'overview',
   withoutCommand: '`status` shows the same and more',
-  // The open console pages of all users poll this operation.
+  // Concurrent requests share one answer, because every open console page polls this operation.
   isShared: true,
   input: nothing,
   output: overviewSchema,
@@ -102,5 +102,5 @@ const processes = operation({
   },
 })
 
-/** Operations of the command `status [--coverage|--api-changes]`, and of routes that belong to it. */
+/** Operations of the command `status [--coverage|--api-changes]`, and of routes about the state of the mirror. */
 export const operations = [status, overview, coverage, apiChangesOperation, processes]

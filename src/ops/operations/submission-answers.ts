@@ -79,8 +79,8 @@ function rowSchemaOf(entity: Entity) {
 }
 
 /**
- * @returns the schema of a column. Documents the type without enforcing it, because SQLite columns may contain any
- * type.
+ * @returns the schema of a column. The schema names the type without enforcing it.
+ * A SQLite column may contain values of any type.
  */
 function columnSchema(field: Field, isKey: boolean) {
   const { type, format } = jsonTypes[field.kind]
@@ -231,7 +231,7 @@ function maskedChanges(columns: readonly Changed[], { entity }: { readonly entit
 }
 
 /**
- * @returns the schema of a timeline field that shows one column of events and one column of messages.
+ * @returns the schema of a timeline field that shows a column of the event or a column of the message.
  * @param ofEvent column of an event.
  * @param ofMessage column of a message.
  */

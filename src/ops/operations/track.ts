@@ -15,7 +15,7 @@ import { inOneAccount, submissionId } from './inputs.ts'
 import { operation } from './operation.ts'
 
 const MOST_TRACKED = 10_000
-/** Most bytes of a request body. Enough for `MOST_TRACKED` ids. */
+/** Maximum bytes of a request body. This is enough for `MOST_TRACKED` ids. */
 const LIMIT_BYTES = 1024 * 1024
 const COLUMN = 'submission_id'
 
@@ -52,7 +52,7 @@ function submissionsOf({ ids = [], file }: Given): string[] {
   return [...new Set([...ids, ...(file === undefined ? [] : readIdFile(file).ids)])]
 }
 
-/** @returns the ids that are not submission ids. If exactly one submission is given, they belong to that submission. */
+/** @returns the ids of bind requests, policies and insureds, each with the submission if exactly one is given. */
 function knownIdsOf(given: Given): KnownId[] {
   const [only = '', ...others] = submissionsOf(given)
   const submissionId = others.length === 0 ? only : ''
@@ -132,7 +132,7 @@ export async function trackSubmissions(a: ActionContext, account: string, ids: r
 }
 
 /**
- * Tracks bind requests, policies and insureds. The service does not list them (trap 23).
+ * Tracks bind requests, policies and insureds by id, because the service has no lists of these (trap 23).
  * @returns the number of new ids.
  */
 async function trackKnownIds(a: ActionContext, account: string, ids: readonly KnownId[]): Promise<number> {
@@ -149,7 +149,7 @@ async function trackKnownIds(a: ActionContext, account: string, ids: readonly Kn
   return added
 }
 
-/** A text that should be an id. `line` is the first line of the text or of its CSV row. */
+/** A text that should be an id. `line` is the number of its line in the file; for a CSV row, of the first line. */
 interface Entry {
   readonly line: number
   readonly text: string

@@ -11,7 +11,7 @@ import { hidden } from './hidden.ts'
 import { moment, momentOf, name, ofSubmission } from './inputs.ts'
 import { operation } from './operation.ts'
 
-/** Maximum and default number of changes that one HTTP request verifies. */
+/** Maximum and default number of changes that one HTTP request verifies. At the terminal, there is no limit. */
 const [MOST, DEFAULT] = [500, 100]
 
 const change = record('VerifiedChange', {

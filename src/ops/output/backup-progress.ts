@@ -2,7 +2,7 @@ import type { BackupProgress } from '../../store/backup/progress.ts'
 
 const VERBS = { copying: 'copying', compacting: 'compacting the copy', verifying: 'verifying the copy' } as const
 
-/** @returns a callback of `backupSqlite` that passes a line of progress to `write` at most every `everyMs`. */
+/** @returns a progress callback for `backupSqlite`. Passes a line of text to `write`, at most once per `everyMs`. */
 export function progressLines(everyMs: number, write: (line: string) => void): (progress: BackupProgress) => void {
   let writtenAt = performance.now()
   return ({ step, percent, secondsLeft }) => {

@@ -4,13 +4,14 @@ import { when } from './text.ts'
 import { wordOf } from './words.ts'
 
 /**
- * A column of a table: a field of the rows, or a heading with a function that returns the cell. `fit`: see `Heading`.
+ * A column of a table: the name of a field; or a heading and a function that returns the cell of a row.
+ * `fit`: see `Heading`.
  */
 export type Column<Row> =
   | (keyof Row & string)
   | readonly [heading: string, value: (row: Row, nowMs: number) => Cell, fit?: 'whole' | 'below']
 
-/** Fields that don't fit into a narrow column: sentences, and ids that the next command needs in full. */
+/** `fit` of fields that must not be shortened: sentences, and ids that the user copies into the next command. */
 const FITS: Readonly<Record<string, 'whole' | 'below'>> = Object.fromEntries([
   ...['detail', 'error', 'how_to_provide', 'path', 'reason', 'text'].map((field) => [field, 'below']),
   ['run_id', 'whole'],
@@ -18,7 +19,7 @@ const FITS: Readonly<Record<string, 'whole' | 'below'>> = Object.fromEntries([
 const STATES = ['chip', 'kind', 'known_via', 'outcome', 'stage', 'state']
 const TIME = /^(at|since|until)$|_(at|since|until)$/
 
-/** @returns rows as a table. @param nowMs current time in ms since the epoch, for ages. */
+/** @returns the rows as a `Table`. @param nowMs current time in ms since the epoch, for ages. */
 export function tableOf<Row extends object>(title: string, rows: readonly Row[], columns: readonly Column<Row>[], nowMs: number): Table {
   return {
     title,

@@ -2,18 +2,18 @@ export interface CsvRecord {
   /** Number of the record's first line, from 1. */
   readonly line: number
   readonly cells: readonly string[]
-  /** Why the cells can't be used; null if they are valid. */
+  /** Why the cells can't be used; null if the cells are valid. */
   readonly problem: string | null
 }
 
 /**
  * Parses a CSV.
- * - The separator is a comma, semicolon or tab. The heading decides for the whole file.
- * - A cell that starts with a quote may contain separators, line breaks and doubled quotes. Other quotes are plain
- *   text.
+ * - The separator is a comma, semicolon or tab. The heading determines the separator of the whole file.
+ * - A cell that starts with a quote may contain separators, line breaks and doubled quotes.
+ * - In other cells, quotes are plain text.
  * - Cells are trimmed. Empty lines between records, and lines that start with `#`, are skipped.
  *
- * The library csv-parse is not used: after a broken record it skips text, so it can't report all problems.
+ * The library csv-parse is not used: it skips text after a broken record, so that not all problems could be reported.
  * It also needs a gigabyte of memory for a million rows.
  * @returns the records, starting with the heading.
  */

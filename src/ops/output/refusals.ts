@@ -1,6 +1,6 @@
 import { UsageError } from '../../base/errors.ts'
 
-/** Values that a program needs after a refusal. The text of the refusal also contains them. */
+/** Values from the text of a refusal, as separate fields for programs. */
 export interface RefusalFacts {
   /** Number of the oldest stored change. */
   readonly first_seq?: number
@@ -11,7 +11,7 @@ export interface RefusalFacts {
 
 /**
  * Error for a refused request. The subclass determines the HTTP status.
- * Commands exit with code 2, and tools answer with the text.
+ * A command exits with code 2. A tool of an assistant answers with the problems as text.
  */
 export abstract class Refusal extends UsageError {
   abstract readonly status: 401 | 403 | 404 | 409 | 410 | 422 | 503

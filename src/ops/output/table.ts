@@ -1,6 +1,6 @@
 import { printableLine, wrapped } from './text.ts'
 
-/** Most characters of a cell. The program's own texts are shorter. Longer text from outside is cut. */
+/** Maximum characters of a cell. Longer text is cut. Only text from outside the program can be longer. */
 const LONGEST_CELL = 240
 /** Minimum width of a shortened column, in characters. */
 const NARROWEST = 9
@@ -98,7 +98,7 @@ function totalOf(widths: readonly number[]): number {
   return widths.reduce((sum, width) => sum + width + GAP.length, -GAP.length)
 }
 
-/** @returns column widths. Shortens the widest columns until all fit: first columns of ids, then columns of text. */
+/** @returns column widths. Shortens the widest columns until the table fits: first columns of ids, then of text. */
 function fittingWidths(columns: readonly Column[], width: number): number[] {
   const widths = columns.map(naturalWidth)
   const spareOf = (isEligible: (column: Column) => boolean) =>
@@ -120,7 +120,7 @@ function isOfIds({ cells, fit }: Column): boolean {
   return fit === 'shorten' && cells.every((cell) => cell === '-' || ID.test(cell))
 }
 
-/** @returns the columns to move to the title: those with one value for all rows, widest first, until the others fit. */
+/** @returns columns with the same value in all rows, to move to the title. Takes the widest until the rest fits. */
 function commonOf(columns: readonly Column[], width: number): Column[] {
   const candidates = columns.filter(isCommon).sort((a, b) => naturalWidth(b) - naturalWidth(a))
   const fits = (n: number) => totalOf(columns.filter((column) => !candidates.slice(0, n).includes(column)).map(naturalWidth)) <= width
@@ -133,7 +133,7 @@ function isCommon({ cells, fit, isNumber }: Column, index: number): boolean {
   return index > 0 && fit === 'shorten' && !isNumber && cells.length > 1 && cells.every((cell) => cell === cells[0])
 }
 
-/** Cuts the middle of a long text. Both ends stay, because they distinguish ids. */
+/** Cuts the middle out of a long text. Keeps both ends, because ids differ there. */
 function shortened(text: string, length: number): string {
   if (text.length <= length) return text
   const end = Math.floor((length - 1) / 2)

@@ -3,7 +3,7 @@ import { msFromTime, type TimeText } from '../../model/time.ts'
 
 const MOST_PROBLEMS = 50
 
-/** @returns text from outside as one printable line of at most `limit` characters. */
+/** @returns a text as one line of at most `limit` characters, without control characters. For text from outside. */
 export function printableLine(text: string, limit = 200): string {
   const line = printable(text.replace(/\s+/g, ' ').trim())
   return line.length > limit ? `${line.slice(0, limit - 1)}…` : line
@@ -65,7 +65,7 @@ export function pluralize(n: number, singular: string, plural = `${singular}s`):
   return `${n} ${n === 1 ? singular : plural}`
 }
 
-/** @returns the first problems and the number of the others. A wrong file may have a problem in each line. */
+/** @returns the first 50 problems, and a line with the number of further problems. A file may have one per line. */
 export function firstProblems(problems: readonly string[]): string[] {
   const more = problems.length - MOST_PROBLEMS
   return more > 0 ? [...problems.slice(0, MOST_PROBLEMS), `and ${more} more`] : [...problems]

@@ -1,5 +1,5 @@
 /**
- * Words to display for names of fields and states, in tables and in the console.
+ * Words that tables and the console display for names of fields and states.
  * A name that is missing here is displayed with spaces instead of underscores.
  * The console imports this file, so the file must import nothing.
  */
@@ -113,7 +113,7 @@ export function requesterText(by: string): string {
 
 /** Counts of a verification of delivered changes. */
 interface Answers {
-  /** `delivered`: delivered changes. `asked`: how many of them were verified. */
+  /** `delivered`: number of delivered changes. `asked`: number of delivered changes that were verified. */
   readonly delivered: number
   readonly asked: number
   readonly lacks: number

@@ -20,10 +20,10 @@ import { Pace } from '../retention/pace.ts'
 const AFTER_START_MS = 2_000
 /** Interval in ms of checking for changed settings, or for a run that another process left unfinished. */
 const LOOK_MS = 60_000
-/** Each write renews the lease. There is a write at least every `SAVE_MS`. */
+/** Lease in ms. Each write renews the lease, and a write happens at least every `SAVE_MS`. */
 const LEASE_MS = 120_000
 const SAVE_MS = 10_000
-/** Always the same, because the task is due when its settings change, not at a certain time. */
+/** Slot of every run. The slot is constant, because the task is due when its settings change, not at a certain time. */
 const SLOT = '0'
 
 export interface ProtectStepParts {
@@ -32,7 +32,8 @@ export interface ProtectStepParts {
 }
 
 /**
- * Converts rows that were stored under other settings. Uses short transactions, so other work can run at the same time.
+ * Converts rows whose tax ids were stored under other settings of `PROTECT`.
+ * Uses short transactions, so other work can run at the same time.
  * Resumes after an interruption. Starts again from the beginning when the settings change.
  */
 export class ProtectStep implements Service {
@@ -54,10 +55,10 @@ export class ProtectStep implements Service {
 }
 
 /**
- * Rewrites all stored rows that don't match the settings.
+ * Rewrites all stored rows that don't match the settings of `PROTECT`.
  * @param onProgress called after each table.
- * @returns the number of rewritten rows; `done` if all rows match; `held` if another process is rewriting them;
- * `stopped` after an abort. The next call then resumes.
+ * @returns the number of rewritten rows. `done` if an earlier run has rewritten all rows.
+ * `held` if another process is rewriting the rows. `stopped` after an abort; the next call then resumes.
  * @throws LeaseLostError if another process has taken over.
  */
 export async function protectStored(
@@ -108,7 +109,7 @@ function save(db: Db, lease: UpkeepLease, at: ProtectProgress): Promise<void> {
   return db.write('protect', (tx) => saveProgress(tx, lease, at))
 }
 
-/** @returns a text that changes when stored rows must be checked again. The text does not reveal keys. */
+/** @returns a text about the settings. If the text changes, stored rows must be checked again. Reveals no keys. */
 export function settingsText(protection: Protection): string {
   const { mode, keyId, rule } = protection
   const about = JSON.stringify([mode, keyId, rule, protectedNames])

@@ -9,9 +9,9 @@ import { pluralize } from '../output/text.ts'
 import type { RetentionParts } from './remove-expired.ts'
 
 const DAY_MS = 86_400_000
-/** If the last run was at most this many ms ago, rows that expired since then don't make a run large. */
+/** If the last run was at most this many ms ago, rows that expired since then don't count for the limit of a run. */
 const USUAL_ADVANCE_MS = 2 * DAY_MS
-/** A large run starts automatically after waiting this many ms, if a service confirms the clock. */
+/** A run over the limit starts automatically after waiting this many ms, if a service confirms the clock. */
 const LONGEST_WAIT_MS = 7 * DAY_MS
 
 /** What a run would remove. `waitsFor` is the reason why the run waits; null if it does not wait. */
@@ -23,9 +23,10 @@ export interface RunPlan {
 }
 
 /**
- * Plans a run of retention. The run waits if the clock is in doubt, or if it would remove more than
- * `RETENTION_MAX_SHARE`. After a recent run with the same settings, newly expired rows don't count for that limit.
- * Otherwise, a small mirror could exceed the limit every night, because it may contain nothing else.
+ * Plans a run of retention.
+ * The run waits if the clock is in doubt, or if the run would remove more than the limit `RETENTION_MAX_SHARE`.
+ * Rows that expired since a recent run with the same settings don't count for the limit.
+ * Otherwise, the rows of a single day could exceed the limit of a small mirror every night.
  */
 export async function planRun({ db, clock, config }: RetentionParts, due: UpkeepSlot, clocks: ClockJudge): Promise<RunPlan> {
   const last = await lastUpkeep(db.read, 'retention')

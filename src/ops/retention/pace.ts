@@ -3,13 +3,14 @@ const FIRST = 50
 const MOST = 1_000
 
 /**
- * A step of less than `short` ms doubles the rows of the next step. More than `long` ms halves them, down to `least`.
- * On SQLite, all writers wait for a transaction. It must stay under 20 ms, including a slow commit.
- * On Postgres, no writer waits, and round trips take most of the time.
+ * A step shorter than `short` ms doubles the number of rows of the next step.
+ * A step longer than `long` ms halves the number of rows, but not below `least` rows.
+ * On SQLite, other writers wait for a transaction. A transaction must therefore stay under 20 ms, with a slow commit.
+ * On Postgres, other writers don't wait, and a step mostly waits for the network.
  */
 const BOUNDS = { sqlite: { short: 4, long: 10, least: 10 }, postgres: { short: 40, long: 100, least: 50 } } as const
 
-/** Adapts the number of rows per step, so that transactions stay short. */
+/** Chooses the number of rows of each step, so that transactions stay short. */
 export class Pace {
   readonly #bounds: (typeof BOUNDS)[keyof typeof BOUNDS]
   #rows = FIRST
@@ -29,7 +30,7 @@ export class Pace {
     else if (ms < short) this.#rows = Math.min(MOST, this.#rows * 2)
   }
 
-  /** @returns the pause in ms after a step of `ms`. Deliveries are stored during the pause. */
+  /** @returns the pause in ms after a step that took `ms`. During the pause, other writers can store deliveries. */
   restMs(ms: number): number {
     return Math.min(500, Math.max(20, ms * 5))
   }

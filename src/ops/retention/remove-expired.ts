@@ -24,14 +24,14 @@ export interface RetentionParts {
   readonly config: Pick<Config, 'retention' | 'destinations'>
 }
 
-/** Numbers of rows that one run removed. `deliveries` only lost their body and headers. */
+/** Numbers of rows that one run removed. `deliveries` counts rows that only lost their body and headers. */
 export interface RemovedCounts {
   readonly deliveries: number
   readonly rejected: number
   readonly pushed: number
   readonly changes: number
   readonly findings: number
-  /** Past alarms. */
+  /** Resolved alarms in the alarm history. */
   readonly alarms: number
 }
 
@@ -41,7 +41,7 @@ type Step = (order: StepInput) => Promise<RetentionStep>
 
 /**
  * Removes what is older than the settings allow, in short steps with pauses. Stops early if `signal` aborts.
- * @returns the numbers of rows that were removed, also after an abort.
+ * @returns the numbers of removed rows. After an abort, returns the numbers until then.
  * @throws LeaseLostError if another process has the lease.
  */
 export async function removeExpired(

@@ -26,13 +26,13 @@ const CRON = '30 1 * * *'
 const AFTER_START_MS = 3_000
 /** Interval in ms of checking for a due run, or for a run that another process left unfinished. */
 const LOOK_MS = 300_000
-/** Each step renews the lease. */
+/** Lease of a run in ms. Each step renews the lease. */
 const LEASE_MS = 120_000
 
 /**
  * Every night, removes what is older than the settings allow.
- * After a missed night or a change of the settings, runs soon after the start.
- * One process does the work. If that process dies, another one continues.
+ * If a night was missed or the settings changed, the run begins soon after the program starts.
+ * One process performs the run. If that process dies, another process continues the run.
  */
 export class Retention implements Service {
   readonly name = 'retention'
@@ -51,7 +51,7 @@ export class Retention implements Service {
     })
   }
 
-  /** Runs today's retention. Does nothing if it is done, if it must wait, or if another process has the lease. */
+  /** Performs the due run. Does nothing if the run is done or must wait, or if another process performs the run. */
   async runIfDue(signal: AbortSignal): Promise<'done' | 'held' | 'stopped' | 'waits'> {
     const { db, clock, log, config } = this.#o
     const due = dueRun(clock.now(), config)

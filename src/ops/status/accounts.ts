@@ -25,7 +25,7 @@ const unserved = { reason: null, since: null, retry_at: null, brokerage: null, c
 
 /**
  * @returns all accounts of the database and the settings, sorted by name.
- * If the settings have no accounts, they serve only to read the database, and every account shows its stored state.
+ * Settings without accounts are for commands that only read the database. Every account then shows its stored state.
  */
 export async function knownAccounts(q: Query, configured: readonly Pick<AccountConfig, 'name'>[]): Promise<KnownAccount[]> {
   const names = new Set(configured.map(({ name }) => name))

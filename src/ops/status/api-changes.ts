@@ -15,10 +15,10 @@ export const apiChange = record('ApiChanges', {
   answers: z.int().describe('number of answers and deliveries'),
 })
 
-/** @returns the API changes. `full` lists accounts at the limit, whose new API changes are not recorded. */
+/** @returns the API changes. `full` lists accounts that reached the limit. Their new API changes are not recorded. */
 export async function apiChanges(q: Query) {
   const rows = await readApiChanges(q)
-  // Skip rows of an unknown kind, because they are damaged.
+  // Skip rows with an unknown kind. Such rows are damaged.
   const items = rows.filter(({ kind }) => surpriseKinds.includes(kind))
   const perAccount = Map.groupBy(items, ({ account }) => account)
   const full = [...perAccount].filter(([, own]) => own.length >= MOST_DRIFT).map(([account]) => account)

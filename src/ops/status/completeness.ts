@@ -53,7 +53,7 @@ export const completeness = accountCompleteness.extend({
 type CompletenessStatus = AccountCompletenessView & z.output<typeof completeness>
 
 /**
- * @returns the completeness of an account; null if `sums` is null.
+ * @returns the completeness of an account; null if `sums`, the totals of the account, is null.
  * @param settings the account in the settings; undefined if the settings no longer contain it.
  */
 export async function completenessStatus(

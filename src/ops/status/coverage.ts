@@ -33,7 +33,7 @@ const oneRead = z.object({
 
 export const readsCoverage = z.array(oneRead)
 
-/** What is mirrored, how fresh it is, and what the service offers no way to find. */
+/** Tables that are mirrored, how fresh they are, and what the service offers no way to find. */
 export const coverage = record('Coverage', {
   accounts: z.array(
     z.object({
@@ -52,7 +52,7 @@ export const coverage = record('Coverage', {
 export type Coverage = z.output<typeof coverage>
 type AccountCoverage = Coverage['accounts'][number]
 
-/** What the specification offers no way to find, or no way to find soon. */
+/** Data that the specification offers no way to find, or no way to find soon. */
 const GAPS: Coverage['gaps'] = [
   { about: 'submissions', what: COMPLETENESS_SCOPE },
   {
@@ -85,7 +85,7 @@ const GAPS: Coverage['gaps'] = [
   },
 ]
 
-/** @param isTerminal true at a terminal. Everything is then counted immediately, even if that is slow. */
+/** @param isTerminal true at a terminal. All rows are then counted now, even if counting is slow. */
 export async function readCoverage(q: Query, config: Pick<Config, 'accounts'>, isTerminal: boolean): Promise<Coverage> {
   const offOf = await readsOffStatus(q)
   const names = (await knownAccounts(q, config.accounts)).map(({ account }) => account)
@@ -100,7 +100,7 @@ export async function readCoverage(q: Query, config: Pick<Config, 'accounts'>, i
 
 type ReadsOff = ReturnType<Awaited<ReturnType<typeof readsOffStatus>>>
 
-/** @param off reads that are turned off, with the reason. */
+/** @param off the account's reads that are turned off, with the reason. */
 export function coverageOf(reads: AccountTotals['coverage'], off: ReadsOff): z.output<typeof readsCoverage> {
   const shown = (of: 'submissions' | 'ids') => (one: ReadCoverage) => ({
     ...one,

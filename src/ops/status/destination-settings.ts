@@ -1,7 +1,7 @@
 import type { Config, DestinationConfig } from '../../config/config.ts'
 import { hiderOf } from './settings.ts'
 
-/** Matches a template that is only a string with a URL. */
+/** Matches a template that consists only of a quoted URL. */
 const PLAIN_TEMPLATE = /^\s*(["'])(https?:\/\/[^"'\\]*)\1\s*$/
 
 /**
@@ -22,7 +22,7 @@ function urlOf(destination: Exclude<DestinationConfig, { kind: 'file' }>): strin
   return destination.kind === 'queue' ? destination.queue.url : destination.url
 }
 
-/** @returns the filters of a destination as text; `everything` if it has none. */
+/** @returns the filters of a destination as text; `everything` if the destination has no filters. */
 export function narrowedTo(destination: DestinationConfig, { accounts }: Pick<Config, 'accounts'>): string {
   const { entities, operations, eventTypes } = destination
   const isEveryAccount = accounts.every(({ name }) => destination.accounts.includes(name))

@@ -76,7 +76,7 @@ export async function readPushStatus(q: Query, config: Pick<Config, 'accounts' |
   const all: DestinationStatus[] = []
   const lastDayOf = await readLastDay(q)
   const { last_seq } = await logEnds(q)
-  // The end of a past throttling stays stored, so ignore times in the past.
+  // `retry_at` keeps the end of the last throttling, so ignore a time in the past.
   const futureOnly = (end: TimeText | null) => (end !== null && msFromTime(end) > q.clock.now() ? end : null)
   for (const name of names) {
     const row = rows.get(name)

@@ -17,23 +17,24 @@ import {
 
 const BEAT_MS = 5_000
 /**
- * After a gap of this many ms between its own heartbeats, this process does not declare others dead yet.
- * The database may have been down for all processes.
- * The last heartbeats of others may be one interval older than the gap. The limit is therefore below `STALE_MS`.
+ * If this process has not written its own heartbeat for longer than this many ms, the database may have been down.
+ * The process then waits for `STALE_MS` before it declares other processes dead.
+ * The value is one interval below `STALE_MS`, because another process may have written its last heartbeat one interval
+ * earlier than this process.
  */
 const GAP_MS = STALE_MS - BEAT_MS
 
 export interface HeartbeatOptions {
-  /** True if this process only reads. Other processes then begin a new log epoch if necessary. */
+  /** True if this process only reads. A new log epoch is then left to other processes. */
   readonly looksOnly?: boolean
-  /** Writes the file next to a SQLite database that identifies older copies. Only `serve` may write that file. */
+  /** Writes the file next to a SQLite database that identifies older copies of the database. Used by `serve`. */
   readonly marks?: MarkKeeper
 }
 
 /**
  * Registers this process as alive every 5 s, and reports how many processes share the request rates.
  * Also releases the claims of dead processes.
- * If the database was restored while this process runs, begins a new log epoch. Otherwise, change numbers would repeat.
+ * Begins a new log epoch if the database is restored while this process runs. Otherwise, change numbers would repeat.
  */
 export class Heartbeat implements Service {
   readonly name = 'heartbeat'
@@ -64,7 +65,7 @@ export class Heartbeat implements Service {
       await this.#db.clock.sleep(BEAT_MS, signal)
     }
     await this.#keepMarks().catch((error: unknown) => this.#log.debug({ err: error }, messageOf(error)))
-    // If this fails, the process counts as dead after `STALE_MS`.
+    // If removing the process fails, the process counts as dead after `STALE_MS`.
     await removeProcess(this.#db, this.#entry.id).catch((error: unknown) => this.#log.debug({ err: error }, messageOf(error)))
   }
 

@@ -61,7 +61,7 @@ type History = z.output<typeof history>
 
 type Sums = Map<string, Map<string, number>>
 
-/** @returns the history of a window. Combines what all processes recorded per minute or hour. */
+/** @returns the history of a window. Combines the counts that all processes recorded per minute or hour. */
 export async function readHistory(db: Db, window: HistoryWindow): Promise<History> {
   const { steps, stepS, from } = windows[window]
   const stepMs = stepS * 1_000
@@ -71,7 +71,7 @@ export async function readHistory(db: Db, window: HistoryWindow): Promise<Histor
   const sums: (Sums | null)[] = starts.map(() => null)
   for (const { at, figures } of await readFigures(db.read, from, timeFromMs(firstMs))) {
     const index = Math.floor((Date.parse(at) - firstMs) / stepMs)
-    // Skip steps in the future. They come from processes whose clock is fast.
+    // Skip steps in the future. A process whose clock is ahead recorded these steps.
     if (index >= steps) continue
     const sum: Sums = sums[index] ?? new Map()
     sums[index] = sum
@@ -93,7 +93,7 @@ function add(sum: Sums, series: string, labels: Readonly<Record<string, number>>
   sum.set(series, known)
   for (const [label, n] of Object.entries(labels)) {
     const before = known.get(label) ?? 0
-    // All processes record the same queue, so use the maximum instead of the sum.
+    // Every process records the length of the same queue, so use the maximum instead of the sum.
     known.set(label, series === 'queues' ? Math.max(before, n) : before + n)
   }
 }

@@ -12,12 +12,13 @@ import { compareClocks } from '../clocks/clock-watch.ts'
 import { type Problem, problemOf } from '../health/problem.ts'
 import { type AlarmName, declared } from '../health/problems.ts'
 
-/** If alarms were not evaluated for this many ms, no process watches them. */
+/** If alarms were not evaluated for this many ms, no process evaluates alarms. */
 const UNWATCHED_MS = 90_000
 
 /**
- * @returns current problems that have an alarm: firing alarms, and problems that the database shows now.
- * A problem that the database shows counts even if its alarm does not fire or is not evaluated.
+ * @returns the current problems that have an alarm, from two sources:
+ * - Stored alarms that fire. Some also count while they are pending; see `needsAttentionEarly`.
+ * - Checks that this function makes in the database now, even if no process evaluates alarms.
  */
 export async function knownProblems(
   q: Query,
@@ -35,7 +36,7 @@ export async function knownProblems(
     here.push(...found)
     for (const name of names) evaluated.add(name)
   }
-  // Compare the clocks only if no process evaluates alarms. Such a process also knows the services' clocks.
+  // If a process evaluates alarms, use its stored result, because that process also knows the services' clocks.
   if (!isWatched) await read('clocks', ['clocks_disagree'], async () => [clocksDisagree(await compareClocks(q), config)])
   await read('log epochs', ['log_divergence'], () => divergence(q))
   await read('retention', ['retention_waits', 'retention_late'], () => retentionProblems(q, nowMs))

@@ -2,7 +2,7 @@
 export type LagCounts = Readonly<Record<string, number>>
 
 const PER_DECADE = 10
-/** The last bucket, 10^9 ms (11 days). Also counts longer durations. */
+/** The last bucket, which ends at 10^9 ms (11 days). Longer durations also count in this bucket. */
 const LAST = 90
 
 export function bucketOf(seconds: number): string {

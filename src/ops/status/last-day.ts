@@ -21,7 +21,8 @@ export const lastDay = z
   .describe('in the hours that began within the last 24')
 
 /**
- * Sums the hours that began within the last day. Reads one row per process and hour instead of counting the outbox.
+ * Sums the recorded hours that began within the last day.
+ * Reads one row per process and hour, which is faster than counting the outbox.
  * @returns a function that returns the sums of a destination.
  */
 export async function readLastDay(q: Query): Promise<(destination: string) => z.output<typeof lastDay>> {

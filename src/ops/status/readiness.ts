@@ -3,26 +3,26 @@ import type { Db, Tx } from '../../store/engine/db.ts'
 import { appendAndRemove, appendNothing, InboxAppender } from '../../store/inbox/append.ts'
 import { type ProcessEntry, recordHeartbeat } from '../../store/upkeep/processes.ts'
 
-/** A result is reused for this many ms, so that frequent checks cause only one write. */
+/** The result of a check is reused for this many ms, so that frequent requests don't cause a write each. */
 const CACHE_MS = 1_000
 /** Time limit of a check in ms, in case the database hangs. */
 const PATIENCE_MS = 2_000
 
 /**
- * Checks whether a delivery could be stored now, by a small write that includes the inbox. Does not check the service.
+ * Checks with a small write, also to the inbox, whether a delivery could be stored now. Doesn't check the service.
  */
 export class Readiness {
   readonly #db: Db
   readonly #entry: ProcessEntry
   readonly #appender: Pick<InboxAppender, 'failedBytes' | 'noteRoom'>
   #draining = false
-  /** The last error of the database. A locked database reports it only after the check timed out. */
+  /** The last error of the database. A locked database reports its error only after the check has timed out. */
   #lastError: string | null = null
   #last: { readonly at: number; readonly reason: Promise<string | null> } | null = null
 
   /**
-   * @param appender stores this process's deliveries. After it failed to store one, a check stores and removes a row
-   * of the same size. A full disk may accept only smaller deliveries.
+   * @param appender stores this process's deliveries. If the appender failed to store deliveries, a check stores and
+   * removes a row of the same size, because a full disk may accept only smaller rows.
    */
   constructor(db: Db, entry: ProcessEntry, appender = new InboxAppender(db)) {
     this.#db = db

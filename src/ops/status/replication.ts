@@ -1,12 +1,12 @@
 import { z } from 'zod'
 import { pluralize, sizeText } from '../output/text.ts'
 
-/** A slot for which the server keeps this many bytes of log causes a warning. */
+/** If the server keeps this many bytes of log for a replication slot, a warning is shown. */
 const BEHIND_BYTES = 1024 ** 3
 const MIB = 1024 ** 2
 
 /**
- * Replication of a Postgres server, as far as the program's role can see it. A role with `pg_monitor` sees everything.
+ * Replication of a Postgres server. The program's role sees all of this data only if it has `pg_monitor`.
  */
 export const replication = z.object({
   servers: z.int().describe('servers that store an acknowledged delivery: the primary, and those that its commit waits for'),
@@ -66,7 +66,7 @@ function copiesNotes({ servers, synchronous_standby_names: names, standbys }: Re
     ]
   }
   const setting = `synchronous_standby_names = ${names}`
-  // If the role lacks a right, the state of standbys is null.
+  // If the program's role lacks a right, `sync_state` is null.
   const unseen = standbys.filter(({ sync_state }) => sync_state === null).length
   const waitedFor = standbys.filter(({ sync_state }) => sync_state === 'sync' || sync_state === 'quorum').length
   if (waitedFor + unseen < servers - 1) {

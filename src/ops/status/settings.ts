@@ -8,7 +8,7 @@ import { metaOf, unwrapped } from '../../config/schema/unwrapped.ts'
 import { secretValues } from '../../config/secret-values.ts'
 import { record } from '../output/schema.ts'
 
-/** A setting in force. Each field of a named object in a list is a setting, such as `accounts.default.base_url`. */
+/** A setting in force. In a list of objects, each field is a setting, such as `accounts.default.base_url`. */
 export const setting = record('Setting', {
   name: z.string().describe('path in the settings file, like `accounts.default.base_url`'),
   value: z
@@ -25,7 +25,7 @@ type Schema = z.core.$ZodType | undefined
 
 const HIDDEN = '[secret]'
 
-/** @returns the settings of a process without secrets, in the order of the settings file. */
+/** @returns the settings in `config` without secrets, in the order of the settings file. */
 export function shownSettings(config: Config): ShownSetting[] {
   const hide = hiderOf(config)
   const all = [...settingsIn('', { ...config, warnings: undefined, fromEnvironment: undefined }, settingsSchema, () => null)]
@@ -40,13 +40,13 @@ export function shownSettings(config: Config): ShownSetting[] {
   }))
 }
 
-/** Digits of a fingerprint. Enough to detect a difference, but too few to test guesses of a secret. */
+/** Number of digits of a fingerprint: enough to detect a difference, but too few to confirm a guessed secret. */
 const FINGERPRINT_DIGITS = 4
 
 /**
- * @returns fingerprints of all settings, by variable or name. They show differences between processes without the
- * values.
- * @param salt salt of one process. To compare another process with it, use the same salt for both.
+ * @returns fingerprints of all settings, by variable or name.
+ * Fingerprints show that two processes have different settings, but don't show the values.
+ * @param salt must be the same for both processes.
  */
 export function settingFingerprints(config: Config, salt: string): Record<string, string> {
   const comparable = { ...config, warnings: undefined, overridden: undefined, fromEnvironment: undefined }
@@ -91,7 +91,7 @@ function* settingsIn(name: string, value: unknown, schema: Schema, secretOf: Sec
   }
 }
 
-/** @returns name and schema of the setting behind a `Config` property. Properties for durations end in `Ms`. */
+/** @returns name and schema of the setting for a `Config` property. Setting of `idleMs`: `idle_ms`, or else `idle`. */
 function schemaOf(schema: Schema, property: string): { readonly name: string; readonly schema: z.core.$ZodType } | undefined {
   const inner = schema && unwrapped(schema)
   if (!(inner instanceof z.ZodObject)) return undefined
@@ -128,8 +128,8 @@ const SIZES = [
 ] as const
 
 /**
- * @returns a duration or size in the largest unit that gives a whole number, such as `7d`. Returns other values
- * unchanged.
+ * @returns a duration or size in the largest unit that gives a whole number, such as `7d`.
+ * Returns other values unchanged.
  */
 function written(value: string | number | boolean | null, schema: Schema): string | number | boolean | null {
   if (typeof value !== 'number' || schema === undefined || value === 0) return value
@@ -143,7 +143,7 @@ function isPlain(value: unknown): value is string | number | boolean | null {
   return value === null || typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
 }
 
-/** @returns true for a secret, which reveals its value only through `reveal`. */
+/** @returns true for a secret: an object that returns its value only from `reveal`. */
 function isSecret(value: unknown): value is { readonly reveal: () => string } {
   return typeof value === 'object' && value !== null && 'reveal' in value
 }

@@ -29,7 +29,7 @@ export function statusText(status: Status, nowMs: number, width: number): string
     .join('\n')
 }
 
-/** @returns a line with the number of servers that store an acknowledged delivery. Empty for a single server. */
+/** @returns a line with the number of servers that store an acknowledged delivery; no line for a single server. */
 function copiesText({ replication }: Status): string {
   return replication !== null && replication.servers > 1 ? `An acknowledged delivery is stored on ${replication.servers} servers.\n` : ''
 }
@@ -52,7 +52,7 @@ function issueText({ what, since, fix }: Status['issues'][number], nowMs: number
 
 function accountTables({ accounts }: Status, nowMs: number): Table[] {
   const flat = accounts.map(({ reads: { overdue, oldest_due_at, failing }, ...a }) => {
-    // Some reads are always just due. Show due reads only if the verdict counts them as late.
+    // Some reads are always due for a moment. Show due reads only if the verdict counts them as late.
     const isLate = oldest_due_at !== null && nowMs - msFromTime(oldest_due_at) > lateAfterMs.read
     return { ...a, ...a.inbox, failing, ...(isLate ? { overdue, oldest_due_at } : { overdue: null, oldest_due_at: null }) }
   })
@@ -124,7 +124,7 @@ function completenessTables({ accounts }: Status, nowMs: number): Table[] {
 }
 
 function otherTables({ accounts, destinations, change_log, processes }: Status, nowMs: number): Table[] {
-  // Show only accounts with several secrets, because a rotation is in progress there.
+  // Show only accounts with several secrets. In such an account, a rotation is in progress.
   const withSeveral = accounts.filter(({ webhook_secrets }) => webhook_secrets.length > 1)
   return [
     tableOf(

@@ -29,7 +29,7 @@ import { replication as replicationSchema, replicationWarnings } from './replica
 import { lastSums, nothingCounted, summedUp } from './sums.ts'
 import { secretStates, webhookSecrets } from './webhook-secrets.ts'
 
-/** From this share of the allowed rate on, due reads start to wait. `status` then shows a note. */
+/** From this share of the allowed request rate on, due reads start to wait, and `status` shows a note. */
 const WARN_SHARE = 0.7
 
 const accountStatus = knownAccount.omit({ client_id: true }).extend({
@@ -106,7 +106,7 @@ export type VerdictConfig = Pick<Config, 'accounts' | 'destinations' | 'poll'> &
 type StatusConfig = VerdictConfig & Pick<Config, 'upstream'>
 
 /**
- * Judges the mirror from the database only, never from the memory of a process.
+ * Judges the mirror only from the database, so that every process gets the same verdict.
  * @param kept cached counts of submissions; see `readHealth`.
  */
 export async function judgeNow(db: Db, config: VerdictConfig, kept?: CachedTotals | null, parts = new PartReader(db.clock)) {
@@ -142,7 +142,7 @@ interface StatusParts {
   readonly isTerminal: boolean
 }
 
-/** Time limit of counting at a terminal, in ms. Other requests skip a locked table immediately. */
+/** Time limit in ms for `status` at a terminal. Elsewhere, the shorter default limit of `PartReader` applies. */
 const TERMINAL_MS = 30_000
 
 /** @returns the data of `status`. At a terminal, counting a large database takes 1 to 2 s. */
@@ -205,8 +205,8 @@ export async function readStatus(db: Db, { version, config, showFix, isTerminal 
 }
 
 /**
- * @returns how far this machine's clock is ahead of other clocks, and what waits because of that.
- * `serve` also compares the services' clocks and raises an alarm.
+ * @returns how far this machine's clock is ahead of other clocks, and which work waits.
+ * Doesn't know the services' clocks. `serve` compares these too, and raises an alarm.
  */
 async function clockStatus(db: Db, config: StatusConfig): Promise<Status['clocks']> {
   const judged = await compareClocks(db.readNoWait)
@@ -215,7 +215,7 @@ async function clockStatus(db: Db, config: StatusConfig): Promise<Status['clocks
   return { apart: judged.apart.map(({ clock, aheadMs }) => ({ clock, ahead_ms: Math.round(aheadMs) })), waits }
 }
 
-/** @returns notes for operators, one sentence each. The notes are not issues. */
+/** @returns notes for operators, one sentence each. A note doesn't change the verdict. */
 export function notesOf({ accounts, destinations, replication }: Pick<Status, 'accounts' | 'destinations' | 'replication'>): string[] {
   return [...replicationWarnings(replication), ...accounts.flatMap(accountNotes), ...destinations.flatMap(destinationNotes)]
 }

@@ -13,7 +13,7 @@ const TASK = 'sums'
 /** Delay in ms after the start, so that other work runs first. */
 const AFTER_START_MS = 1_000
 const MINUTE_MS = 60_000
-/** Counting takes at most 1/`SHARE` of the time. */
+/** The time from one count to the next is at least this many times the duration of a count. */
 const SHARE = 20
 const LEASE_MS = 60_000
 
@@ -23,7 +23,7 @@ export interface SumKeeperOptions extends Pick<ServiceParts, 'db' | 'clock' | 'l
 
 /**
  * Counts the totals of the mirror once a minute, so that requests for a large mirror can use stored totals.
- * One process counts. If counting takes longer than 3 s, that process counts less often.
+ * Only one process counts. If counting takes longer than 3 s, the process counts less often.
  */
 export class SumKeeper implements Service {
   readonly name = 'sums'
@@ -50,7 +50,7 @@ export class SumKeeper implements Service {
     }
   }
 
-  /** Counts and stores the totals, at most once per minute, and in one process. */
+  /** Counts and stores the totals. Does nothing if a process has counted in this minute, or is counting now. */
   async count(reader: Pick<Db, 'read'>): Promise<'ran' | 'done' | 'held' | 'stopped'> {
     const { clock, db } = this.#o
     const turn = { slot: timeFromMs(Math.floor(clock.now() / MINUTE_MS) * MINUTE_MS), settings: '' }

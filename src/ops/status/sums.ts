@@ -8,14 +8,14 @@ export interface SummedUp {
   readonly of: (account: string) => AccountTotals
   /** The stored totals. undefined: the totals were counted now. null: no totals are known. */
   readonly kept: CachedTotals | undefined | null
-  /** Time of the stored totals; null if they were counted now. */
+  /** Time of the stored totals; null if the totals were counted now, or are unknown. */
   readonly countedAt: TimeText | null
 }
 
 /**
- * @returns totals of accounts. At the terminal, and for a small mirror, they are counted now.
- * Otherwise the last stored totals are returned, so that many people can view a large mirror.
- * @throws ConflictError if no totals are stored yet.
+ * @returns totals of accounts. At the terminal, and for a small mirror, counts the totals now.
+ * Otherwise returns the stored totals of `SumKeeper`, because counting a large mirror for each request is too slow.
+ * @throws ConflictError if the stored totals are needed but don't exist yet.
  */
 export async function summedUp(q: Query, accounts: readonly string[], isTerminal: boolean): Promise<SummedUp> {
   if (isTerminal || (await isSmallMirror(q))) {

@@ -7,7 +7,7 @@ import { time } from '../output/schema.ts'
 import { when } from '../output/text.ts'
 
 /**
- * Configured webhook secrets of an account. A delivery that two secrets signed counts for the first.
+ * Configured webhook secrets of an account. A delivery that two secrets signed counts only for the first secret.
  * Times are accurate to about 10 s.
  */
 export const webhookSecrets = z
@@ -18,8 +18,8 @@ export const webhookSecrets = z
 type SecretStates = z.output<typeof webhookSecrets>
 
 /**
- * @returns the secrets of each configured account, by account name.
- * An old secret without recent use can be removed (trap 37).
+ * @returns when each secret last verified a delivery, by account name.
+ * An old secret that no longer verifies deliveries can be removed (trap 37).
  */
 export async function secretStates(
   q: Query,

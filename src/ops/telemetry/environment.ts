@@ -5,7 +5,7 @@ export interface Signals {
   readonly metrics: boolean
 }
 
-/** @returns the signals that the environment enables. A signal needs an endpoint, and must not be turned off. */
+/** @returns the signals that the environment enables. A signal is on if it has an endpoint and isn't turned off. */
 export function signalsIn(env: Environment): Signals {
   const isOn = (signal: 'TRACES' | 'METRICS') =>
     env['OTEL_SDK_DISABLED']?.toLowerCase() !== 'true' &&
@@ -14,7 +14,7 @@ export function signalsIn(env: Environment): Signals {
   return { traces: isOn('TRACES'), metrics: isOn('METRICS') }
 }
 
-/** @returns the number in a variable; undefined if the variable is unset or invalid. */
+/** @returns the number in a variable; undefined if the variable is unset, negative or not a number. */
 export function numberIn(env: Environment, name: string): number | undefined {
   const text = env[name]?.trim()
   const number = Number(text)

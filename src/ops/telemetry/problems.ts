@@ -11,14 +11,14 @@ import type { Environment } from './environment.ts'
 export interface ProblemParts {
   readonly log: Log
   readonly clock: Pick<Clock, 'steady'>
-  /** Secrets that the log masks. The values of the collector's headers are added. */
+  /** Secrets that the log masks. `logProblems` adds the values of the collector's headers. */
   readonly secrets: Pick<KnownSecrets, 'add'>
 }
 
-/** Minimum characters of a masked secret. A shorter one would also be masked inside unrelated words. */
+/** Minimum characters of a masked secret. A shorter secret would also be masked inside unrelated words. */
 const SHORTEST = 8
 
-/** Logs warnings of OpenTelemetry at most once a minute, for example if a collector rejects data. */
+/** Logs warnings and errors of OpenTelemetry at most once a minute, for example if a collector rejects data. */
 export function logProblems(env: Environment, { log, clock, secrets }: ProblemParts): void {
   secrets.add(headerSecrets(env), [])
   const warnings = new OnceAMinute(clock, (text) => log.warn(text))
@@ -46,7 +46,8 @@ function decoded(value: string): string {
 }
 
 /**
- * @returns the message of a problem. OpenTelemetry passes errors as JSON with all properties, which may include a body.
+ * @returns the message and code of a problem. OpenTelemetry passes errors as JSON with all properties.
+ * The other properties are omitted, because they may include a body.
  */
 function textOf(part: unknown): string {
   if (typeof part !== 'string') return messageOf(part)

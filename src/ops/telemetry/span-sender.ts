@@ -18,7 +18,7 @@ const PARENTS = { delivery: null, apply: 'delivery', push: 'apply' } as const
 
 /**
  * Sends the steps of deliveries as spans.
- * The ids of a trace and of its first two spans are hashes of account and delivery id.
+ * The ids of a trace and of its spans `delivery` and `apply` are hashes of account and delivery id.
  * Processes therefore don't need to exchange ids.
  */
 export class SpanSender {

@@ -35,7 +35,7 @@ export function startTelemetry(signals: Signals, env: Environment, version: stri
 }
 
 /**
- * @returns the attributes of this process. Each process has its own instance id, so that series are not mixed.
+ * @returns the attributes of this process. Each process has its own instance id, which keeps metric series apart.
  * OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES take precedence.
  */
 function resourceOf(version: string): Resource {

@@ -21,13 +21,13 @@ const AFTER_START_MS = 5_000
 const LOOK_MS = 15_000
 /** Delay in ms before a retry. After a failure, a person must usually act first. */
 const RETRY_MS = 900_000
-/** Renewed whenever answers are stored. */
+/** Lease of a run in ms. Storing answers renews the lease. */
 const LEASE_MS = 120_000
 
 /**
  * Verifies a destination on schedule, in one process.
- * If that process dies, another one continues after the last stored answer. A random sample starts from the beginning.
- * If a time was missed, the run starts soon after the program.
+ * If that process dies, another process continues after the last stored answer. A random sample starts again.
+ * If a scheduled time was missed, the run starts soon after the program starts.
  */
 export class ScheduledVerification implements Service {
   readonly name: string
@@ -42,7 +42,7 @@ export class ScheduledVerification implements Service {
     await repeat(this.#o.clock, signal, AFTER_START_MS, async () => ((await this.runIfDue(signal)) === 'failed' ? RETRY_MS : LOOK_MS))
   }
 
-  /** Runs the due verification. Does nothing if it is done, or if another process runs it. */
+  /** Runs the due verification. Does nothing if the verification is done, or if another process runs it. */
   async runIfDue(signal: AbortSignal): Promise<'done' | 'ran' | 'held' | 'stopped' | 'failed'> {
     const { db, clock, log, schedule, sample, destination } = this.#o
     const turn = { slot: lastSlot(schedule, clock.now()), settings: `${schedule.cron} ${sample ?? 'all'}` }
@@ -57,7 +57,7 @@ export class ScheduledVerification implements Service {
       })
     } catch (error) {
       if (signal.aborted) return 'stopped'
-      // The lease expired during slow answers, and another process took over.
+      // Answers came so slowly that the lease expired and another process took over.
       if (error instanceof LeaseLostError) return 'held'
       const text = `the verification of destination ${destination.name} failed: ${messageOf(error)}`
       log.warn({ destination: destination.name, err: error }, text)
@@ -84,7 +84,7 @@ function taskOf(destination: string): string {
   return `verify ${destination}`
 }
 
-/** @returns the reason of the first change with an error, in parentheses; empty if there is none. */
+/** @returns the error of the first change with an error, in parentheses; an empty text if no change has an error. */
 function whyOf({ changes }: VerificationReport): string {
   const failed = changes.find(({ error }) => error !== null)
   return failed === undefined || failed.error === null ? '' : ` (${shownOutcome(failed.error, failed.status)})`

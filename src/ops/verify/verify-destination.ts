@@ -15,7 +15,7 @@ export interface VerifyParts extends ServiceParts {
   readonly signal: AbortSignal
 }
 
-/** For each kind, why it can't be verified, or what to set first. */
+/** Why a destination of each kind can't be verified, or what to set to make it possible. */
 const unverifiable: Readonly<Record<DestinationConfig['kind'], string>> = {
   webhook: 'webhooks cannot be queried',
   http: 'set check or lookup',
@@ -25,7 +25,8 @@ const unverifiable: Readonly<Record<DestinationConfig['kind'], string>> = {
 }
 
 /**
- * Verifies which delivered changes a destination has. Senders leave a part of the destination's rate to this check.
+ * Verifies which delivered changes a destination has.
+ * Running senders leave a share of the destination's request rate for the verification.
  * @throws MismatchError if the destination can't be verified.
  * @throws NotFoundError if `serve` never used the destination.
  * @throws ConflictError if the destination is paused or suspended.
@@ -53,14 +54,14 @@ export async function verifyDestination(
   })
 }
 
-/** Registers this verification while `work` runs. It then gets its share of the destination's rate. */
+/** Registers this verification as a process while `work` runs, so that it gets a share of the destination's rate. */
 async function sharingRates<T>({ db, log, version }: VerifyParts, gate: DestinationGate, work: () => Promise<T>): Promise<T> {
   const done = new AbortController()
   const entry = { id: `${db.processId}-${randomUUID().slice(0, 8)}`, role: 'verify', version } as const
   const heartbeat = new Heartbeat(db, log, entry, ({ pushing }) => gate.shareAmong(pushing), { looksOnly: true })
   await heartbeat.beat()
   const beating = heartbeat.run(done.signal)
-  // Awaited below. Without this handler, an earlier rejection would end the process.
+  // `beating` is awaited below. Without this handler, an earlier rejection would end the process.
   beating.catch(() => undefined)
   try {
     return await work()

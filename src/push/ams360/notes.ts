@@ -20,21 +20,20 @@ const NOTE_LENGTH = 30_000
  * customer. The mapping has a CustomerId (a GUID) or a customer number.
  * Written from copies of Vertafore's reference and WSDL; never run against a live system. config/systems/ams360.md
  * lists what couldn't be verified.
- * `Login` takes AgencyNo, LoginId, Password, and EmployeeCode. Every other call has the ticket in the header
- * WSAPISession.
+ * `Login` takes AgencyNo, LoginId, Password, and EmployeeCode. Every other call has the ticket in the
+ * header WSAPISession.
  * A note always gets a new id, so a repeated delivery adds a second note. Notes can't be listed. If an outcome is
- * unknown, a person must search for our id.
+ * unknown, a person must search AMS360 for the message id in the note's last line.
  */
 export class Ams360 {
   readonly #o: Ams360Destination
   readonly #namespace: string
   /**
-   * Session tickets. A sign-in has its own timeout, because the delivery that needs the ticket may have little time
-   * left.
+   * Session tickets. A login has its own timeout, because the delivery that needs the ticket may have little time left.
    */
   readonly #tickets = new TokenHolder<FetchedToken, Steps>((steps) => this.#signInCounted(steps.independent()))
   readonly #refusals = new LoginRefusals()
-  /** CustomerIds by customer number or CustomerId. They never change. */
+  /** CustomerIds, by customer number or CustomerId. A customer's CustomerId never changes. */
   readonly #customers = new Map<string, string>()
 
   constructor(destination: Ams360Destination) {
@@ -59,7 +58,7 @@ export class Ams360 {
   }
 
   /**
-   * Finds the customer by number or id, never by name.
+   * Finds the customer whose number or id is in the submission's column `customerField`. Never searches by name.
    * @returns null if no customer matches.
    */
   async findMapping(item: PushItem, steps: Steps): Promise<Mapping | null> {
@@ -92,7 +91,8 @@ export class Ams360 {
   }
 
   /**
-   * Calls an operation. If AMS360 rejects the ticket, it did nothing. The call is then repeated once with a new ticket.
+   * Calls an operation. If AMS360 rejects the ticket, the operation had no effect. The call is then repeated once
+   * with a new ticket.
    */
   async #call(operation: string, request: Json, steps: Steps, way: 'query' | 'submit'): Promise<SoapReply> {
     for (let renewed = false; ; renewed = true) {
@@ -154,8 +154,8 @@ function faulty(operation: string, reply: SoapReply, ticket: string | null): Ste
 }
 
 /**
- * @returns the reason of a fault. A fault may repeat the request, with the ticket. The ticket is masked here, because
- * `withoutSecretWords` keeps words that look like an id.
+ * @returns the reason of a fault. The reason may repeat the request, including the ticket. The ticket is masked here,
+ * because `withoutSecretWords` doesn't mask words that look like an id.
  */
 function reasonIn(reply: SoapReply, ticket: string | null): string {
   const reason = reply.text('Message') ?? reply.text('faultstring') ?? 'no reason is given'
@@ -165,14 +165,14 @@ function reasonIn(reply: SoapReply, ticket: string | null): string {
 const LEFT_OUT = new Set(['account', 'submission_id'])
 
 /**
- * Describes a change as plain text, for a note. Every attempt makes the same text. The last line has our id.
+ * Describes a change as plain text, for a note. Every attempt makes the same text. The last line has the message id.
  * @param maxLength limit in characters, without the last line. A longer text is cut and marked.
  */
 export function noteText(item: PushItem, maxLength: number): string {
   const { submissionId, entity, operation, direction, after, messageId, leftFilter } = item
   const detail = direction === null ? '' : `, ${direction} by the agency`
   const columns = Object.entries(after ?? {}).filter(([name, value]) => value !== null && !LEFT_OUT.has(name))
-  // The service's `direction` is the opposite of ours.
+  // The column `direction` has the service's view, which is the opposite of the brokerage's view.
   const shown = direction === null ? columns : columns.filter(([name]) => name !== 'direction')
   const lines = shown.map(([name, value]) => `${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`)
   const left = leftFilter ? ['No longer of concern here.'] : []

@@ -16,12 +16,12 @@ export interface SoapCall {
   readonly body: Json
 }
 
-/** The envelope of an answer. An element name matches with any namespace prefix. */
+/** The envelope of an answer. Element names are compared without namespace prefixes. */
 export interface SoapReply {
   readonly status: number
   readonly isFault: boolean
   has(element: string): boolean
-  /** @returns the text of the first element with this name; null if none exists or it contains elements. */
+  /** @returns the text of the first element with this name that contains only text; null if there is none. */
   text(element: string): string | null
   texts(element: string): readonly string[]
 }

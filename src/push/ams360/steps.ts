@@ -8,8 +8,10 @@ import { LEAST_SHARE, type OutgoingRequest, type Transport } from '../transport/
 export type StepRequest = Omit<OutgoingRequest, 'timeoutMs'>
 
 /**
- * The requests of one delivery. They share the destination's timeout. `query` and `submit` return any answer. They
- * throw StepFailure if no answer arrives.
+ * The requests of one delivery, which share the destination's timeout. `query` and `submit` return an
+ * answer with any status.
+ * @throws StepFailure if no answer arrives.
+ * @throws TransientError if too little time is left to send a request.
  */
 export class Steps {
   readonly clock: Clock
@@ -33,7 +35,8 @@ export class Steps {
 
   /** Sends the request that delivers the change. If no answer arrives, the outcome is unknown. */
   async submit(request: StepRequest): Promise<Answer> {
-    // Too little time is left. The next attempt reuses the ticket and the customer id.
+    // With too little time left, the request could be cut off, and the outcome would be unknown. The next attempt
+    // reuses the ticket and the customer id.
     if (this.#leftMs < this.#allMs * LEAST_SHARE) throw this.#late
     return await this.#send(request, (failure) => failure)
   }

@@ -14,7 +14,7 @@ const DRAFT = 'http://json-schema.org/draft-07/schema#'
 const CAUSES = ['webhook', 'poll', 'backfill', 'reconcile', 'command', 'snapshot']
 const TIME = { type: 'string', format: 'date-time' }
 
-/** @returns the JSON Schema of webhooks about one table's changes, as a complete document. */
+/** @returns the JSON Schema of webhook bodies about one table's changes, as a complete document. */
 export function tableSchema(entity: Entity): Schema {
   const ref = (name: string) => ({ $ref: `#/definitions/${name}` })
   return {
@@ -129,8 +129,8 @@ function columnsName({ table }: Pick<Entity, 'table'>): string {
 }
 
 /**
- * @returns the schema of a table's columns. No column is required, because a destination must opt in to personal
- * columns.
+ * @returns the schema of a table's columns. No column is required: an update has only changed columns, and personal
+ * columns need an opt-in.
  */
 function columnsSchema(entity: Entity): Schema {
   const columns = columnsWhere(entity, isInChangeLog).map((column) => [column, columnSchema(entity, column)])

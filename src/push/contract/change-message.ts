@@ -1,8 +1,8 @@
 import type { PushItem } from './delivery.ts'
 
 /**
- * @returns a change as JSON, for the body of a webhook or queue message. Every attempt makes the same text. The stored
- * JSON text of `after` is copied, because serializing a large row is slow.
+ * @returns a change as JSON, for the body of a webhook or queue message. Every attempt makes the same text. If `after`
+ * is stored as JSON text, copies this text, because serializing a large row is slow.
  */
 export function changeMessage(item: PushItem): string {
   const { seq, account, entity, operation, cause, before, direction } = item
@@ -25,14 +25,14 @@ export function changeMessage(item: PushItem): string {
   return `${opened(message)},"data":${opened(data)},"after":${after}}${brokerage}${snapshot}${left}}`
 }
 
-/** @returns the JSON of an object without the closing brace. The caller appends members. */
+/** Removes the closing brace of an object's JSON, so that the caller can append members. */
 function opened(json: string): string {
   return json.slice(0, -1)
 }
 
 /**
  * @returns a message's direction as the brokerage sees it, and whether the brokerage wrote the message. The service's
- * `inbound` is our `sent` (trap 73). An unknown direction becomes null.
+ * `inbound` is `sent` for the brokerage (trap 73). An unknown direction becomes null.
  * @param service `thread_messages.direction`; null if the record isn't a message.
  */
 export function directionOf(service: string | null): Pick<PushItem, 'direction' | 'echo'> {

@@ -22,13 +22,16 @@ export interface PushItem extends QueuedChange {
   readonly destination: string
   readonly snapshot: boolean
   readonly changedAt: TimeText
-  /** Old values of the changed columns; null for an insert. */
+  /** Old values of the changed columns. Null for an insert, a purge, or a snapshot row. */
   readonly before: Row | null
-  /** New values of the changed columns. For an insert, all columns. */
+  /** New values of the changed columns. For an insert or a snapshot row, all columns. */
   readonly after: Row | null
-  /** `after` as JSON text. Null if unknown, or if columns were left out. */
+  /** `after` as JSON text. Null if the stored text isn't available, or if columns were left out of `after`. */
   readonly afterText: string | null
-  /** Direction of a message as the brokerage sees it. Null if the record isn't a message. */
+  /**
+   * Direction of a message as the brokerage sees it. Null if the record isn't a message, or if the
+   * direction is unknown.
+   */
   readonly direction: 'sent' | 'received' | null
   /** Whether the brokerage wrote the message. */
   readonly echo: boolean
@@ -40,7 +43,7 @@ export interface PushItem extends QueuedChange {
   readonly mapping: Mapping | null
   /** Whether the record no longer passes the destination's `filter` because of this change. */
   readonly leftFilter: boolean
-  /** The record's id at the target, if the target gave one. */
+  /** The record's id at the target; null if unknown. */
   readonly remoteId: string | null
   readonly attempts: number
   /** What earlier attempts achieved; null if nothing. */
@@ -56,8 +59,8 @@ export type Outcome =
   /**
    * The target didn't accept the message.
    * - `permanent`: the target would reject the message again
-   * - `isFinal`: the settings forbid a retry
-   * - `alive`: whether the target answered; null if a local reason prevented the request
+   * - `isFinal`: the message isn't retried
+   * - `alive`: false if the target didn't answer or answered 5xx; null if a local problem prevented the request
    */
   | {
       readonly type: 'failed'
@@ -66,7 +69,7 @@ export type Outcome =
       readonly alive: boolean | null
       readonly status: number | null
       readonly error: string
-      /** From `Retry-After`, in ms. All requests must wait this long. */
+      /** From `Retry-After`, in ms. All requests to the destination must wait this long. */
       readonly retryAfterMs: number | null
     }
   /**
@@ -83,7 +86,7 @@ export type Outcome =
     }
   /**
    * The target asked for a pause and didn't accept the message. The attempt doesn't count. `isOwn`: only this message
-   * waits.
+   * waits, and other messages are still sent.
    */
   | {
       readonly type: 'throttled'
@@ -107,7 +110,7 @@ export type Outcome =
       readonly retry: SuspensionRetry
       readonly status: number | null
       readonly error: string
-      /** Shortest wait that the target requested, in ms. */
+      /** Shortest wait before the next attempt that the target requested, in ms. */
       readonly retryAfterMs?: number | null
     }
 
@@ -119,20 +122,23 @@ export type Outcome =
  */
 type SuspensionRetry = 'soon' | 'slowly' | 'manually'
 
-/** Whether a target still has a message that it accepted. */
+/** Whether a target still has a message that the target accepted earlier. */
 export type Presence =
   /** `differs`: the target has the record, but with other content. */
   | { readonly type: 'has' | 'lacks' | 'differs' }
   | { readonly type: 'undetermined'; readonly outcome: Extract<Outcome, { readonly error: string }> }
 
-/** After this many attempts in a row without a useful answer, the circuit opens. */
+/**
+ * After this many attempts in a row without a useful answer, the destination's circuit opens: sending pauses, then one
+ * message at a time is tried.
+ */
 export const FAILURES_TO_OPEN = 5
 
 /** Type of the webhook that a probe sends. Receivers ignore unknown types. */
 export const TEST_TYPE = 'submission-mirror.test'
 
 export interface ProbeResult {
-  /** null if the kind has no harmless request to send. */
+  /** Whether the check succeeded. Null if nothing was sent, because the destination has no harmless request. */
   readonly ok: boolean | null
   /** One sentence: what works, or what is wrong and how to fix it. */
   readonly text: string
@@ -169,7 +175,7 @@ export type Batching =
 /** One way to deliver changes. A kind never retries, and keeps no state that must survive the process. */
 export interface DeliveryKind {
   readonly batch: Batching
-  /** Set if the kind doesn't use `submission`. The row then isn't read. */
+  /** Set if the kind doesn't use `PushItem.submission`. The submission's row then isn't read. */
   readonly withoutSubmission?: true | undefined
   /**
    * Sends messages within the destination's `timeoutMs`. Never rejects.
@@ -178,10 +184,11 @@ export interface DeliveryKind {
   send(items: readonly PushItem[], signal: AbortSignal): Promise<readonly Outcome[]>
   /**
    * Asks whether the target has the message.
-   * @returns `delivered` if the target has it, null if not, `failed` if the answer is unclear.
+   * @returns `delivered` if the target has the message; null if not. Another outcome if the answer is unclear, or if
+   * the document's upload must follow.
    */
   readonly lookUp?: ((item: PushItem, signal: AbortSignal) => Promise<Outcome | null>) | undefined
-  /** Time after an attempt, in ms. A lookup that finds nothing before this time is inconclusive. Default: 0. */
+  /** How long after an attempt a lookup that finds nothing is inconclusive, in ms. Default: 0. */
   readonly lookupAfterMs?: number | undefined
   /** Checks whether the target still has a message that it accepted. Never rejects. */
   readonly verify?: ((item: PushItem, signal: AbortSignal) => Promise<Presence>) | undefined
@@ -204,10 +211,11 @@ export interface KindContext {
   readonly clock: Clock
   readonly log: Log
   readonly proxy: ReturnType<typeof proxySettings>
-  /** Missing if nothing is sent. */
+  /** Opens stored documents. Missing if no documents are sent or previewed. */
   readonly openDocument?: OpenDocument
   /**
-   * Stores refresh tokens. Missing if no changes are sent. The kind then logs in separately and ignores stored tokens.
+   * Stores refresh tokens. Missing if no changes are sent, for example in `doctor`. The kind then logs in separately
+   * and ignores stored tokens.
    */
   readonly db?: Db
 }

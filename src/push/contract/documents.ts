@@ -5,7 +5,7 @@ import type { QueuedChange } from '../../store/outbox/rows.ts'
 /** A complete stored document. */
 export interface OpenedDocument {
   readonly bytes: number
-  /** From the service. The name is personal data. */
+  /** File name from the service. Personal data. */
   readonly name: string | null
   readonly contentType: string | null
   /** Opens a new stream. @throws TransientError if the document can't be read now. */
@@ -24,7 +24,7 @@ interface StoringChange extends Pick<QueuedChange, 'account' | 'submissionId' | 
   readonly leftFilter: boolean
 }
 
-/** The document file that a change stored in the mirror. */
+/** A stored document file whose path is in a change (`stored_path`). */
 export interface AttachedDocument {
   readonly path: string
   /** Lower-case hex. */
@@ -35,8 +35,8 @@ export interface AttachedDocument {
 }
 
 /**
- * @returns the document that a change stored. Null if the change stored no document, or if the record left the
- * destination's `filter`.
+ * @returns the document file whose path is in the change (`stored_path`). Null if the change has no path, or if the
+ * record no longer passes the destination's `filter`.
  */
 export function attachedDocument(change: StoringChange): AttachedDocument | null {
   const { entity, entityId, operation, account, submissionId, after, leftFilter } = change

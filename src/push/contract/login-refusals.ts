@@ -4,7 +4,10 @@ import { type Failure, StepFailure } from './outcomes.ts'
 
 /** After this many rejected logins in a row, the destination is suspended. More attempts could lock the account. */
 const MOST_REFUSALS = 3
-/** How long the other messages in flight get the same suspension without another login. */
+/**
+ * After a login suspends the destination, other messages in flight get the same suspension without a login,
+ * for this long in ms.
+ */
 const HELD_MS = 1_000
 
 /** Counts a destination's rejected logins in a row. Only permanent failures count as rejections. */
@@ -13,8 +16,8 @@ export class LoginRefusals {
   #held: { readonly failure: Failure; readonly until: TimeLimit } | null = null
 
   /**
-   * Logs in, unless a login just caused a suspension.
-   * @throws StepFailure with the outcome of the message.
+   * Calls `logIn`. Within `HELD_MS` after a login that suspended the destination, repeats this suspension instead.
+   * @throws StepFailure with the outcome of the message, if the login failed or was skipped.
    */
   async counted<T>(clock: Pick<Clock, 'now'> & Partial<Pick<Clock, 'steady'>>, logIn: () => Promise<T>): Promise<T> {
     if (this.#held !== null && this.#held.until.leftMs() > 0) throw new StepFailure(this.#held.failure)

@@ -1,11 +1,15 @@
 import { hash } from 'node:crypto'
 import type { Json } from '../../model/json.ts'
 
-/** Namespace of our version 5 UUIDs. Never change it, because receivers recognize duplicates by these ids. */
+/**
+ * Namespace of this program's version 5 UUIDs. Never change the namespace, because receivers recognize
+ * duplicates by these ids.
+ */
 const NAMESPACE = Buffer.from('da38f491c21b49f6a85ffedceedc78ab', 'hex')
 
 /**
- * Entities whose records are inserted once. Their insert has the same message id in every log epoch and every snapshot.
+ * Entities whose records are inserted once and never change. Their inserts have the same message id in every log epoch
+ * and every snapshot.
  */
 export const IMMUTABLE: ReadonlySet<string> = new Set(['market_events', 'thread_messages'])
 
@@ -21,9 +25,9 @@ export interface MessageSubject {
 }
 
 /**
- * @returns a message's id: the same for every destination, attempt, and repeated fan-out. For most messages, the id
- * comes from the position in the change log. The values can't be used, because later changes of a record can repeat
- * them.
+ * @returns a message's id: the same for every destination, attempt, and repeated fan-out. The id of an `IMMUTABLE`
+ * insert comes from the record's key. Other ids come from the log epoch and `seq`. Ids from values would repeat if a
+ * later change restored earlier values.
  * @param logEpoch epoch of `seq`.
  */
 export function messageId({ account, entity, entityId, operation, seq, snapshot }: MessageSubject, logEpoch: string): string {
@@ -32,8 +36,8 @@ export function messageId({ account, entity, entityId, operation, seq, snapshot 
 }
 
 /**
- * @returns the id of a message that is sent again under a new id.
- * @param generation the same for all messages of the resend.
+ * @returns the new id of a message that is sent again under a new id.
+ * @param generation id of the resend, the same for all its messages.
  */
 export function renewedMessageId(id: string, generation: string): string {
   return uuid5(['resent', generation, id])

@@ -7,7 +7,10 @@ import type { TransportResult } from '../transport/transport.ts'
 import type { Outcome } from './delivery.ts'
 
 export type Answer = Extract<TransportResult, { type: 'answer' }> & {
-  /** Reason that the destination's `error` setting found. If missing, the body is searched for a reason. */
+  /**
+   * Reason for a rejection, found by the destination's `error` setting or by the kind. If missing, the body is
+   * searched for a reason.
+   */
   readonly reason?: string
 }
 /** Outcome of a request that failed or wasn't sent. */
@@ -35,7 +38,7 @@ export function localFailure(error: string, permanent: boolean): Extract<Failure
   return { type: 'failed', permanent, alive: null, status: null, error, retryAfterMs: null }
 }
 
-/** Turns an unknown outcome into a failure that is retried. Only for targets where repeating is harmless. */
+/** Turns an unknown outcome into a failure that is retried. Use this only if a repeated request is harmless. */
 export function repeatable(outcome: Extract<Outcome, { type: 'unknown' }>): Extract<Failure, { type: 'failed' }> {
   const { error, status = null, retryAfterMs = null } = outcome
   return { ...localFailure(error, false), alive: false, status, retryAfterMs }
@@ -67,16 +70,16 @@ export function suspended(answer: Answer): Extract<Failure, { type: 'suspend' }>
 }
 
 /**
- * @returns whether the endpoint itself is at fault. The status is a redirect, or a 4xx that is neither about the
- * message nor temporary.
+ * @returns whether the status means that the endpoint rejects every message: a redirect, or a 4xx that is neither about
+ * the message nor temporary.
  */
 export function isAboutEndpoint(status: number): boolean {
   return status >= 300 && status < 500 && !ABOUT_MESSAGE.has(status) && !PASSING.has(status)
 }
 
 /**
- * @returns the outcome of an answer that doesn't accept the message. A rejected message is a permanent failure.
- * Throttling, timeouts, and server errors are temporary.
+ * @returns the outcome of an answer that doesn't accept the message. A status about the message, such as 422, is a
+ * permanent failure if there is no `Retry-After`. All other failures are temporary.
  */
 export function refusal(answer: Answer): Extract<Failure, { type: 'failed' }> {
   const { status, retryAfterMs } = answer
@@ -95,8 +98,8 @@ export function isRefusal(status: number): boolean {
 
 /**
  * @returns the outcome of an unsuccessful answer, by status alone.
- * @param isRepeatable whether repeating is harmless. If not, a gateway's error gives an unknown outcome, because the
- * message may have been accepted.
+ * @param isRepeatable whether repeating the request is harmless. If false, a gateway's error (502, 504, 524) gives an
+ * unknown outcome, because the server behind the gateway may have accepted the message.
  */
 export function refused(answer: Answer, isRepeatable = false): Failure {
   if (isAboutEndpoint(answer.status)) return suspended(answer)
@@ -133,7 +136,10 @@ export function throttled(answer: Answer, pauseMs: number): Extract<Failure, { t
   }
 }
 
-/** @returns the pause in ms that the target requested for all requests; null if none. */
+/**
+ * @returns the pause in ms that the target requested for all requests. Null if the target requested none, or if the
+ * destination is suspended.
+ */
 export function requestedPauseMs(outcome: Outcome): number | null {
   if (outcome.type === 'suspend' || (outcome.type === 'throttled' && outcome.isOwn)) return null
   return 'retryAfterMs' in outcome ? (outcome.retryAfterMs ?? null) : null
@@ -151,7 +157,7 @@ export function isSuccess(status: number): boolean {
 }
 
 /**
- * @returns ms until a lookup that finds nothing is conclusive; 0 or less if it already is.
+ * @returns ms until a lookup that finds nothing is conclusive; 0 or less if such a lookup is conclusive now.
  * @param triedAt time of the attempt.
  */
 export function lookupWaitMs(lookupAfterMs: number | undefined, triedAt: TimeText, clock: Pick<Clock, 'now'>): number {
@@ -159,8 +165,8 @@ export function lookupWaitMs(lookupAfterMs: number | undefined, triedAt: TimeTex
 }
 
 /**
- * @returns the delivery's outcome after a failed step that changes nothing at the target. The change wasn't accepted.
- * The change is retried even if the target rejected the step.
+ * @returns the delivery's outcome if a step failed that changes nothing at the target, such as a lookup. The step's
+ * permanent failure or unknown outcome becomes a temporary failure, so the change is retried.
  */
 export function withoutEffect(failure: Failure): Failure {
   if (failure.type === 'suspend' || failure.type === 'throttled' || (failure.type === 'failed' && !failure.permanent)) return failure
@@ -185,8 +191,9 @@ const MAX_LENGTH = 512
 const NONE: RemoteId = { id: null, remark: null }
 
 /**
- * Stores only complete ids. A cut id or a rounded number could be another record's id.
- * @param value the id, if it is text or a number.
+ * @returns the record's id at the target, or a remark on why no id is kept. Only complete ids are kept, because a cut
+ * id or a rounded number could be another record's id.
+ * @param value the id in the target's answer. Other values than text and numbers give no id.
  */
 export function remoteIdOf(value: Json): RemoteId {
   if (typeof value === 'number')
@@ -194,7 +201,7 @@ export function remoteIdOf(value: Json): RemoteId {
   return typeof value === 'string' && value !== '' ? kept(value) : NONE
 }
 
-/** @param why short phrase, such as `it is too long`. */
+/** @param why the reason as a short phrase, such as `it is too long`. */
 export function none(why: string): RemoteId {
   return { id: null, remark: `no id is kept: ${why}` }
 }

@@ -19,13 +19,13 @@ import {
 } from './names.ts'
 import type { RowWriter } from './rows.ts'
 
-/** Rows encoded without a break. More rows would block the event loop. */
+/** Rows that are encoded at a time. More rows would block the event loop. */
 const SLICE = 100
 
 export interface BatchProgress {
   /**
-   * What the next attempt needs to finish the delivery, by outbox id. Null until renaming begins. From then on, readers
-   * may see files.
+   * By outbox id: what the next attempt needs to finish the delivery. Null until renaming begins. After that,
+   * readers may see files.
    */
   renaming: ReadonlyMap<number, FilesWritten> | null
   /** Temporary files that a failed attempt couldn't remove. */
@@ -36,10 +36,12 @@ export interface BatchOptions {
   readonly destination: Pick<FileDestination, 'name' | 'per'>
   readonly place: string
   readonly writer: RowWriter
-  /** Whether it's too late to begin another row. Rows already written are still delivered. */
+  /**
+   * Whether the time for writing is over, so that no other row may be begun. Rows already written are still delivered.
+   */
   readonly late: () => boolean
   readonly progress: BatchProgress
-  /** Opens documents that are copied next to the rows. Null if documents aren't copied. */
+  /** Opens documents, which are copied into the same folder as the rows. Null if documents aren't copied. */
   readonly openDocument: OpenDocument | null
 }
 
@@ -61,7 +63,8 @@ interface Written {
  * Writes rows into files, with their documents, and a manifest that lists all files. All files are complete and durable
  * before the first rename. Documents are renamed first, then row files, then the manifest. A reader that waits for a
  * row file or the manifest therefore finds complete files.
- * If renaming fails, temporary files stay for `finishDelivery`. After an earlier failure, they are removed.
+ * If a failure occurs before renaming, the temporary files are removed. If renaming fails, they stay
+ * for `finishDelivery`.
  * @returns the file name of each item, by outbox id. Items for which no time was left are missing.
  */
 export async function writeBatch(drop: Drop, items: readonly PushItem[], options: BatchOptions): Promise<ReadonlyMap<number, string>> {
@@ -75,7 +78,7 @@ export async function writeBatch(drop: Drop, items: readonly PushItem[], options
   try {
     const documents = await documentsOf(drop, items, temporary, options)
     const groups = groupsOf(documents?.items ?? items, destination)
-    // The first file is always written. Otherwise, a slow folder would never make progress.
+    // The first file is written even if it is late. Otherwise, a slow folder would never make progress.
     const write = (group: Group, index: number) => (index > 0 && options.late() ? null : writeGroup(drop, group, temporary(index), options))
     const written = (await eachOf(drop, groups, write)).filter((file) => file !== null)
     const facts = written.map((file) => file.facts)
@@ -151,8 +154,8 @@ function groupsOf(items: readonly PushItem[], { name, per }: BatchOptions['desti
 }
 
 /**
- * Processes values, at most `atOnce` at the same time. After a failure, starts no more work and waits for work in
- * flight.
+ * Processes values, at most `atOnce` at the same time. After a failure, starts no more work, and waits
+ * for work in flight.
  * @returns the results in order.
  * @throws the first failure.
  */
@@ -183,14 +186,14 @@ async function* textChunks(text: string): AsyncGenerator<Buffer> {
 
 /**
  * Renames the remaining files of an earlier delivery to the names in its manifest. Several processes may do this at the
- * same time. A missing temporary file was already renamed.
- * @returns false if another program removed or changed the manifest. The files are then removed, and the rows must be
- * written again.
+ * same time. If a temporary file is missing, it was already renamed.
+ * @returns false if another program removed or changed the manifest. The temporary files are then removed, and the rows
+ * must be written again.
  */
 export async function finishDelivery(drop: Drop, destination: string, { delivery, manifest }: FilesWritten): Promise<boolean> {
   const left = async () => new Set((await drop.list((name) => deliveryOf(destination, name) === delivery)).map(({ name }) => name))
   const found = await left()
-  // No temporary file is left. The manifest is renamed last, so the delivery is complete.
+  // No temporary file is left. The manifest is always renamed last, so the delivery is complete.
   if (found.size === 0) return true
   const renameLeft = async (from: string, to: string) => {
     if (!found.has(from)) return

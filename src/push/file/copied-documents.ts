@@ -5,10 +5,10 @@ import type { Drop } from './drop.ts'
 import { type DocumentFacts, documentName } from './names.ts'
 
 export interface CopiedDocuments {
-  /** Items before the first document for which no time was left. */
+  /** The items to deliver now. If time ran out, the items before the first document that wasn't copied. */
   readonly items: readonly PushItem[]
   readonly facts: readonly DocumentFacts[]
-  /** Final names by temporary name. */
+  /** Final file names, by temporary name. */
   readonly renames: ReadonlyMap<string, string>
 }
 
@@ -20,8 +20,9 @@ interface Parts {
 }
 
 /**
- * Writes the items' documents under temporary names, each file once. The first document is always written. The manifest
- * lists a missing or damaged document without a name. Such a document delays nothing.
+ * Writes the items' documents under temporary names, each file once. The first document is written even if no
+ * time is left. If a document is missing or damaged, the manifest lists the document without a file name, and the
+ * rows aren't delayed.
  */
 export async function copyDocuments(drop: Drop, items: readonly PushItem[], parts: Parts): Promise<CopiedDocuments> {
   const files = new Map<string, Pick<DocumentFacts, 'name' | 'bytes'>>()

@@ -9,7 +9,7 @@ import { refusedAddress } from '../../upstream/network/guarded-connector.ts'
 import { directHintFor } from '../transport/network-hints.ts'
 import type { Dial } from './sftp.ts'
 
-/** DNS and TCP. Tests replace them. */
+/** DNS and TCP functions. Tests pass their own. */
 interface Network {
   readonly lookup: (host: string, options: { readonly all: true }) => Promise<readonly { readonly address: string }[]>
   readonly connect: (options: { readonly host: string; readonly port: number; readonly noDelay: true }) => Socket
@@ -59,8 +59,8 @@ async function addressesOf({ lookup }: Network, host: string, signal: AbortSigna
 async function connected(socket: Socket, signal: AbortSignal): Promise<Socket> {
   try {
     await abortable(once(socket, 'connect'), signal)
-    // Without a listener, a reset of the connection would end the process. The caller still sees that the socket
-    // closed.
+    // Without a listener, a reset of the connection would end this process. The caller detects the
+    // closed socket anyway.
     socket.on('error', () => undefined)
     return socket
   } catch (error) {

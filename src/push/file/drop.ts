@@ -1,6 +1,6 @@
 import { TransientError } from '../../base/errors.ts'
 
-/** The folder or server isn't writable. An administrator can fix the cause. No row is at fault. */
+/** The folder or server isn't writable, until an administrator fixes the cause. No row is at fault. */
 export class UnwritableError extends TransientError {}
 
 export interface DropEntry {
@@ -10,8 +10,10 @@ export interface DropEntry {
 }
 
 /**
- * A local or remote folder for files, opened for one batch. All methods throw TransientError if a retry can help. They
- * throw UnwritableError if the folder isn't writable, and PermanentError if the login or address is rejected.
+ * A local or remote folder for files, opened for one batch. The methods throw these errors:
+ * - TransientError if a retry can help
+ * - UnwritableError if the folder isn't writable
+ * - PermanentError if the login or address is rejected
  */
 export interface Drop {
   /** Number of files written at the same time. */
@@ -19,8 +21,8 @@ export interface Drop {
   /** Creates a file and makes its content durable. The file must not exist. */
   write(name: string, chunks: AsyncIterable<Buffer>): Promise<void>
   /**
-   * Renames a file atomically. An existing file is replaced. The existing file has the same bytes, because names
-   * contain a hash.
+   * Renames a file atomically. Replaces an existing file with the new name. Both files have the same bytes, because
+   * names contain a hash.
    */
   rename(from: string, to: string): Promise<void>
   /** Makes renames durable, if possible. */

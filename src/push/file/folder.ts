@@ -5,19 +5,22 @@ import { createFile, syncFolder } from '../../base/durable-file.ts'
 import { codeOf, messageOf, TransientError } from '../../base/errors.ts'
 import { type Drop, type DropEntry, type DropTarget, UnwritableError } from './drop.ts'
 
-/** Only two, because a hanging call blocks one of the process's four threads for files, DNS, and compression. */
+/**
+ * Number of files written at the same time. Only two, because a hanging call blocks one of the process's four threads
+ * for files, DNS, and compression.
+ */
 const FILES_AT_ONCE = 2
 
 /**
- * A local or mounted folder. The folder is never created. If a share isn't mounted, a new folder would be the wrong
- * folder.
+ * A local or mounted folder. A missing folder is never created, because a share may not be mounted. A new folder would
+ * then be on the local disk.
  */
 export function folderTarget(path: string): DropTarget {
   const abandoned = new Set<Promise<unknown>>()
   return { place: `the folder ${path}`, open: (signal) => openFolder(path, signal, abandoned) }
 }
 
-/** @param abandoned hanging calls of earlier attempts. Until they end, every new attempt fails. */
+/** @param abandoned hanging calls of earlier attempts. While one of these calls hangs, every new attempt fails. */
 async function openFolder(path: string, signal: AbortSignal, abandoned: Set<Promise<unknown>>): Promise<Drop> {
   if (abandoned.size > 0) throw new TransientError(`the share of ${path} does not answer: an earlier call to it still hangs`)
   // A call to an unresponsive share can't be aborted. The call keeps hanging and is remembered in `abandoned`.

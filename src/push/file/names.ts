@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 import type { AttachedDocument } from '../contract/documents.ts'
 
-/** Leading zeros make names sort by `seq`. */
+/** Digits of a `seq` in file names. Leading zeros make names sort by `seq`. */
 const SEQ_DIGITS = 12
 const HASH_DIGITS = 16
 
@@ -13,7 +13,7 @@ export interface FileFacts {
   readonly sha256: string
   readonly firstSeq: number
   readonly lastSeq: number
-  /** Set if the file contains the changes of one stream; otherwise null. */
+  /** If the file contains the changes of one stream, the stream's account; otherwise null. */
   readonly account: string | null
   readonly submissionId: string | null
 }
@@ -41,7 +41,9 @@ export function fileName(
   return `${[...parts.map(plain), range, hash.slice(0, HASH_DIGITS)].join('_')}.${extension}`
 }
 
-/** @returns the name of the manifest. If there is one file, the two names differ only in the extension. */
+/**
+ * @returns the name of the manifest. If there is one row file, the manifest's name has the same `seq` range and hash.
+ */
 export function manifestName(destination: string, files: readonly FileFacts[]): string {
   const [first] = files
   const hash = files.length === 1 && first ? first.sha256 : sha256(files.map((file) => file.sha256).join())
@@ -49,7 +51,7 @@ export function manifestName(destination: string, files: readonly FileFacts[]): 
   return fileName([destination], range, hash, 'manifest.json')
 }
 
-/** @returns the text of the manifest. It contains no time, so a repeated delivery makes the same file. */
+/** @returns the text of the manifest. The text contains no time, so a repeated delivery makes the same file. */
 export function manifestText(destination: string, files: readonly FileFacts[], documents: readonly DocumentFacts[] | null): string {
   const listed = files.map((file) => ({
     name: file.name,
@@ -77,7 +79,7 @@ export function namesListed(text: string): string[] | null {
   try {
     const { files } = JSON.parse(text) as { readonly files: readonly { readonly name: unknown }[] }
     const names = files.map(({ name }) => String(name))
-    // Other programs can write to the folder, so the names must be checked.
+    // Other programs can write to the folder, so a name could point outside of it.
     return names.every((name) => plain(name) === name && !name.startsWith('.')) ? names : null
   } catch {
     return null

@@ -8,7 +8,7 @@ import type { PushItem } from '../contract/delivery.ts'
 
 type Cells = Record<string, Json>
 
-/** Columns about the change. Every row has these columns, in both formats. */
+/** Columns about the change. Every row has these columns, in CSV and in NDJSON. */
 const FRAME: Frame = {
   message_id: (item) => item.messageId,
   seq: (item) => item.seq,
@@ -37,8 +37,9 @@ export interface RowWriter {
 }
 
 /**
- * @returns a writer for rows. The columns depend only on the destination's settings. Rows have `before` and `after` as
- * objects. A CSV file of one entity has the entity's columns instead.
+ * @returns a writer for rows. The columns depend only on the destination's settings. Rows contain `before` and
+ * `after`, as objects in NDJSON and as JSON text in CSV. A CSV file of a single entity has a column for each column of
+ * the entity instead.
  */
 export function rowWriter(
   destination: Pick<FileDestination, 'format' | 'byteOrderMark' | 'entities' | 'personalFields' | 'filter'>,
@@ -59,8 +60,8 @@ function objectsAsCsv(frame: Frame): RowWriter {
 }
 
 /**
- * Writes a column for each column of the entity. The column `changed` lists the changed columns: an emptied column and
- * an unchanged column are both empty.
+ * Writes a column for each column of the entity. The column `changed` names the columns that the change contains,
+ * because both an emptied and an unchanged column are empty.
  */
 function columnsAsCsv(frame: Frame, entity: Entity, personalFields: readonly string[]): RowWriter {
   const isHidden = (column: string): boolean => {

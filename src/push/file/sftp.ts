@@ -16,12 +16,14 @@ export type SftpSettings = Extract<FileDestination['target'], { type: 'sftp' }>
  */
 export type Dial = (host: string, port: number, signal: AbortSignal) => Promise<Socket>
 
-/** The library's SFTP session. Durable writes use the session directly, because the library doesn't offer them. */
+/**
+ * The library's SFTP session. Durable writes use the session directly, because the library has no function for them.
+ */
 type Session = Awaited<ReturnType<SftpClient['connect']>>
 
 /** Bytes per write request. Every server accepts this size. */
 const WRITE_BYTES = 32_768
-/** Longest file that is read, in bytes. A manifest of 10,000 files has a third of this size. */
+/** Maximum bytes that are read of a file. A manifest of 10,000 files has a third of this size. */
 const READ_BYTES = 16 * 1024 * 1024
 /** Write requests in flight per file. Several requests at a time hide the delay of each round trip. */
 const CONCURRENT_WRITES = 16
@@ -79,7 +81,10 @@ async function openSftp(settings: SftpSettings, place: string, dial: Dial, signa
   }
 }
 
-/** @returns a signal that aborts when the connection closes. The library leaves some calls pending in this case. */
+/**
+ * @returns a signal that aborts when the connection closes. Without this signal, some calls of the
+ * library would never end.
+ */
 function goneSignal(socket: Socket): AbortSignal {
   const gone = new AbortController()
   socket.once('close', () => gone.abort(new Error('the server closed the connection')))
@@ -127,7 +132,7 @@ async function connect(settings: SftpSettings, socket: Socket, over: AbortSignal
 function wrongKey({ host, port, hostKey }: SftpSettings, key: Buffer): string | null {
   const shown = `SHA256:${createHash('sha256').update(key).digest('base64').replace(/=+$/, '')}`
   if (shown === hostKey.replace(/=+$/, '')) return null
-  // A key begins with the length of the type's name, followed by the name.
+  // The key's bytes begin with the length of the key type's name, followed by the name.
   const kind = key.subarray(4, 4 + key.readUInt32BE(0)).toString('latin1')
   return `${host}:${port} shows the ${kind} key ${shown}, and host_key is ${hostKey}: nothing was sent; make sure who answers there before you change host_key`
 }
@@ -173,8 +178,8 @@ async function syncIfOffered(session: Session, handle: Buffer): Promise<void> {
 }
 
 /**
- * Renames a file and replaces an existing file. SFTP's own rename fails if the name exists. OpenSSH's extension is
- * therefore tried first.
+ * Renames a file and replaces an existing file. SFTP's own rename fails if the new name exists, so OpenSSH's
+ * extension is tried first.
  */
 async function renameOver(client: SftpClient, from: string, to: string): Promise<void> {
   try {
@@ -186,8 +191,8 @@ async function renameOver(client: SftpClient, from: string, to: string): Promise
 }
 
 /**
- * Renames a file without the extension. If a file with this name and size exists, an earlier attempt wrote the same
- * content, because names contain a hash. The existing file is then kept.
+ * Renames a file without OpenSSH's extension. If a file with the new name and the same size exists, keeps that file and
+ * deletes `from`. Both files have the same content, because names contain a hash.
  */
 async function renameOrKeep(client: SftpClient, from: string, to: string): Promise<void> {
   try {

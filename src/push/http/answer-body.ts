@@ -1,7 +1,7 @@
 import type { Json } from '../../model/json.ts'
 import { surveyJson, withNumbersAsText } from './json-survey.ts'
 
-/** The body of an answer, as far as it was read. */
+/** The part of an answer's body that was read. */
 export interface AnswerBody {
   readonly text: string
   /** False if the body was cut. An incomplete body isn't parsed. */
@@ -11,8 +11,8 @@ export interface AnswerBody {
 /** Maximum nesting of JSON. Writing a value as JSON takes stack space for each level. */
 export const MAX_LEVELS = 500
 /**
- * Maximum number of JSON values. In 4 MiB of text, there can be over a million empty objects. A child process hasn't
- * enough memory for them.
+ * Maximum number of JSON values. 4 MiB of text can have over a million empty objects, too many for the memory
+ * of a child process.
  */
 export const MAX_VALUES = 250_000
 

@@ -16,8 +16,8 @@ export function seen({ status, headers }: Answer, sent: TemplateInput): Template
 const TOKEN_LENGTH = 16
 
 /**
- * Masks the request's token in the answer. Other code doesn't mask it, because the token isn't in the settings and may
- * look like an id.
+ * Masks the request's token in the answer. Other masking misses this token, because the token isn't in the settings and
+ * may look like an id.
  */
 export function withoutToken(answer: Answer, auth: Readonly<Record<string, string>>): Answer {
   const tokens = Object.values(auth).map((value) => value.replace(/^\S+ /, ''))

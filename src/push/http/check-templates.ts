@@ -43,7 +43,7 @@ function authProblems(at: string, auth: HttpDestination['auth']): string[] {
   ]
 }
 
-/** @returns problems of settings that require or exclude each other. */
+/** @returns one sentence per problem: a setting that needs a missing setting, or settings that exclude each other. */
 function settingsProblems(destination: HttpDestination): string[] {
   const { request, update, remoteId, batch, upload, verify, check, lookup, documents, duplicate, refused } = destination
   const problems: readonly (readonly [boolean, string])[] = [
@@ -104,8 +104,8 @@ function compileProblem(text: string): string | null {
 }
 
 /**
- * A column that an expression names at its top level, such as `row.chip`. Elsewhere, the same name can have another
- * meaning.
+ * A column that an expression names at its top level, such as `row.chip`. Inside a predicate, for example, the same
+ * name can have another meaning.
  */
 interface NamedColumn {
   readonly of: string

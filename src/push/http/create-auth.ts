@@ -19,7 +19,10 @@ interface AuthParts {
 
 type Authenticated = Pick<HttpDestination, 'name' | 'auth' | 'timeoutMs' | 'settings'>
 
-/** A process leases the next token for the time of its requests, plus this time. */
+/**
+ * How long a process may hold the lease for requesting the next token, in ms, in addition to the
+ * timeouts of its requests.
+ */
 const LEASE_MS = 10_000
 
 /** @returns the authentication for the destination's `auth`. Sends nothing before first use. */
@@ -52,7 +55,7 @@ function keeper(
   header?: string,
 ): Auth {
   if (!refreshes || db === undefined) return new TokenKeeper(() => exchange(null), clock, header)
-  // The digest prevents reuse of stored tokens after a change of the credentials or settings.
+  // Stored tokens have this digest. If the credentials or settings change, tokens with the earlier digest aren't used.
   const tokens = new PushTokens(db, name, settingsDigest([auth, settings]), 2 * timeoutMs + LEASE_MS)
   const stored = new StoredToken(exchange, tokens, clock, timeoutMs)
   return new TokenKeeper(() => stored.next(), clock, header)

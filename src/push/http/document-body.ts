@@ -5,8 +5,8 @@ import type { Json } from '../../model/json.ts'
 import type { AttachedDocument, OpenedDocument } from '../contract/documents.ts'
 
 /**
- * Placeholders for a document's bytes. Expressions never see the bytes. Expressions place a mark, and the bytes are
- * streamed where the mark is. Marks are random, so a change never contains a mark.
+ * Placeholders for a document's bytes, which expressions never see. An expression puts a mark into its value. In the
+ * sent body, the document's bytes replace the mark. Marks are random, so the values of a change never contain a mark.
  */
 export interface DocumentMarks {
   /** The document's bytes replace this mark. */

@@ -31,9 +31,9 @@ interface Opened {
 const ANSWER_LENGTH = 256 * 1024
 
 /**
- * Sends changes with a document. Without `upload`, `request` sends the document. With `upload`, `request` sends the
- * record first, and `upload` sends the bytes. Each attempt is one request. The answer to `request` is stored before the
- * upload, so a failed upload doesn't repeat `request`.
+ * Sends changes with a document. Without the setting `upload`, the request `request` sends the document. With `upload`,
+ * the first attempt sends `request` with the record, and the next attempt sends `upload` with the bytes. The answer to
+ * `request` is stored in between, so a failed upload doesn't repeat `request`.
  */
 export class DocumentPush {
   readonly #o: DocumentPushOptions
@@ -64,8 +64,8 @@ export class DocumentPush {
   }
 
   /**
-   * @returns the outcome after the target accepted a document's record. If `upload` is configured, the upload comes
-   * next.
+   * @returns the outcome after the target accepted a document's record. If `upload` is configured, the
+   * upload comes next.
    */
   afterRecord(outcome: Delivered, answered: RecordTaken['answered'], { answer, origin }: Answered): Outcome {
     if (this.#o.destination.upload === null) return outcome
@@ -135,7 +135,7 @@ export class DocumentPush {
     if ('failure' in reply) return ofUpload(reply.failure)
     const { answer, origin } = reply
     if (isSuccess(answer.status)) return { type: 'delivered', status: answer.status, remoteId: null, detail }
-    // A host that got no credentials can't reject them. Only the status counts then.
+    // A host that got no credentials can't reject them. For such a host, only the status counts.
     return ofUpload(origin === trusted ? await judge.failure(answer, { item: view }) : refusal(answer))
   }
 }

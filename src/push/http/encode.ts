@@ -53,8 +53,8 @@ function formText(value: Json): string {
 }
 
 /**
- * Encodes a multipart form. A field is text, a number, a boolean, or an object of `file`, `name`, and `type`. `file` is
- * text, such as a document's mark. A list repeats its field. Null omits the field.
+ * Encodes a multipart form. A field is text, a number, a boolean, or an object with `file`, `name`, and `type`. `file`
+ * is text, usually the mark that a document's bytes replace. A list repeats its field. Null omits the field.
  * @throws PermanentError for any other field.
  */
 function multipart(value: Json): { readonly text: string; readonly contentType: string } {

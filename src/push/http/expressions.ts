@@ -1,6 +1,6 @@
 import type { HttpDestination, RequestTemplate } from '../../config/config.ts'
 
-/** A JSONata expression of a destination's settings. `name` is its path in the settings. */
+/** A JSONata expression of a destination's settings. `name` is the path of the setting, such as `request.url`. */
 export interface Expression {
   readonly name: string
   readonly text: string
@@ -8,7 +8,10 @@ export interface Expression {
 
 export type RequestName = 'request' | 'update' | 'upload' | 'lookup' | 'check' | 'probe' | 'auth.request' | 'auth.refresh'
 
-/** Expressions that judge an answer, in order of precedence. The setting `suspend_on` comes just before `success`. */
+/**
+ * Expressions that judge an answer, in order of precedence. The setting `suspend_on` is considered after `refused`
+ * and before `success`.
+ */
 export const verdicts = ['throttled', 'duplicate', 'refused', 'success'] as const
 
 export function allExpressions(destination: HttpDestination): Expression[] {

@@ -1,4 +1,4 @@
-/** Facts about JSON text, found without parsing. Parsing can't be interrupted, and rounds numbers. */
+/** Facts about JSON text, found without parsing. `JSON.parse` can't be interrupted, and rounds long numbers. */
 export interface JsonSurvey {
   /** Nesting depth of lists and objects. */
   readonly levels: number

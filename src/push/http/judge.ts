@@ -25,7 +25,7 @@ import { verdicts } from './expressions.ts'
 import type { TemplateInput, Templates } from './templates.ts'
 
 type Verdict = (typeof verdicts)[number]
-/** Values that the verdicts' expressions yielded. */
+/** Values that the expressions of the verdicts yielded. */
 type VerdictValues = { readonly [V in Verdict]?: Json | undefined }
 
 /** What an answer means for a message. */
@@ -33,12 +33,15 @@ type Judgement =
   | { readonly type: 'throttled'; readonly pauseMs: number }
   | { readonly type: 'duplicate' | 'refused' | 'suspended' | 'success' | 'none' }
 
-/** Pause if an expression throttles the destination without naming a time. */
+/** Pause if an expression throttles the destination without naming a time, in ms. */
 const THROTTLED_MS = 60_000
 /** The longest pause that an expression can request, in s. The longest reason, in characters. */
 const [LONGEST_PAUSE_S, REASON_LENGTH] = [3_600, 300]
 
-/** Judges the answers of a destination. Uses its expressions, or the status if it has none. */
+/**
+ * Judges the answers of a destination. Uses the destination's expressions. If no expression is
+ * configured, uses the status.
+ */
 export class AnswerJudge {
   readonly #destination: HttpDestination
   readonly #templates: Templates
@@ -52,7 +55,7 @@ export class AnswerJudge {
 
   /**
    * @returns the outcome of a request that sent one message.
-   * @param sent further input for expressions about the answer.
+   * @param sent input of the expressions, in addition to the answer.
    */
   async outcome(answer: Answer, sent: TemplateInput): Promise<Outcome> {
     let judgement: Judgement
@@ -83,7 +86,7 @@ export class AnswerJudge {
     }
   }
 
-  /** @returns the outcome of a failed request that doesn't contain the message. */
+  /** @returns the outcome of a failed lookup, check, or upload. */
   async failure(answer: Answer, sent: TemplateInput): Promise<Failure> {
     const pause = this.#names.includes('throttled') ? await this.#pause(answer, sent).catch(() => null) : null
     const found = await this.#withReason(answer, sent)
@@ -110,7 +113,7 @@ export class AnswerJudge {
     sent: TemplateInput,
   ): Promise<{ readonly found: VerdictValues; readonly problem: string | null }> {
     if (names.length === 0) return { found: {}, problem: null }
-    // Throws if a 2xx answer is incomplete, because the expressions could misjudge it.
+    // Throws if the body of a 2xx answer is incomplete, because the expressions could misjudge the answer.
     if (isSuccess(answer.status)) refuseCut(answer)
     const { values, problem } = await this.#templates.evaluateInTurn(names, seen(answer, sent), bodyOf(answer))
     return { found: Object.fromEntries(names.map((name, index) => [name, values[index] ?? null])), problem }
@@ -137,12 +140,15 @@ export class AnswerJudge {
   #outcomeInBatch(answer: Answer, result: { readonly [name: string]: Json | undefined }): Outcome {
     const { ok: success, throttled: later, duplicate, refused: refuses, remote_id: id = null, error } = result
     const judgement = judgementOf({ throttled: later, duplicate, refused: refuses, success }, false)
-    // The answer's text isn't used as the reason, because it also concerns other messages.
+    // The answer's own text isn't used as the reason, because it is also about the other messages of the batch.
     const outcome = this.#outcomeOf(judgement, { ...answer, reason: reasonIn(error) ?? '' }, remoteIdOf(id), 'ok')
     return outcome.type === 'throttled' ? { ...outcome, isOwn: true } : outcome
   }
 
-  /** Evaluates the destination's `error`. If it yields a reason, the reason replaces the answer's text. */
+  /**
+   * Evaluates the destination's `error` expression. If the expression yields a reason, the reason replaces
+   * the answer's text.
+   */
   async #withReason(answer: Answer, sent: TemplateInput): Promise<Answer> {
     if (this.#destination.error === null) return answer
     try {
@@ -168,8 +174,8 @@ export class AnswerJudge {
   /**
    * @returns the outcome of an answer that isn't a success. After a server error or an unexpected 2xx, the target may
    * still have the message. If `lookup` is set and duplicates are harmful, the outcome is unknown, and a lookup
-   * follows. Otherwise, the answer counts as a failure. Most such targets accepted nothing, and a person would have to
-   * check each message.
+   * follows. Otherwise, the outcome is a failure. Most targets accepted nothing, and after an unknown outcome a person
+   * would have to check the message.
    */
   #notTaken(answer: Answer, by: 'success' | 'ok'): Failure {
     const { lookup, idempotent } = this.#destination
@@ -197,8 +203,9 @@ function judgementOf(found: VerdictValues, isSuspended: boolean): Judgement {
 }
 
 /**
- * Judges by the verdicts before a failed expression. If an earlier verdict is true, the failure doesn't matter.
- * @throws PermanentError if no earlier verdict is true.
+ * Judges by the verdicts before a failed expression. If one of these verdicts is true, the failed
+ * expression doesn't matter.
+ * @throws PermanentError if none of these verdicts is true.
  */
 function decidedBefore(found: VerdictValues, problem: string): Judgement {
   const judgement = judgementOf(found, false)
@@ -208,7 +215,7 @@ function decidedBefore(found: VerdictValues, problem: string): Judgement {
 
 /** @throws PermanentError unless `result` has exactly one object per message. */
 function resultsIn(result: Json, count: number): { readonly [name: string]: Json }[] {
-  // JSONata turns a list of one value into this value.
+  // JSONata returns a list with one value as the value itself.
   const results = count === 1 && !Array.isArray(result) ? [result] : result
   if (!Array.isArray(results) || results.length !== count)
     throw new PermanentError(`batch.result yields ${Array.isArray(results) ? results.length : 'no'} values for ${count} changes`)

@@ -4,23 +4,24 @@ import { isObject } from '../../model/json.ts'
 export interface Note {
   /** One line. */
   readonly title: string
-  /** The content, then lines with the time, the submission, and our id. */
+  /** The content, then lines with the time, the submission, and the message id. */
   readonly body: string
   /** Time of the event or change, in UTC, with seconds. */
   readonly at: string
 }
 
 /**
- * Columns that the note shows elsewhere, or that people don't need. The service's `direction` is the opposite of ours.
+ * Columns that the note shows elsewhere, or that people don't need. `direction` is the service's view, which is the
+ * opposite of the brokerage's view.
  */
 const LEFT_OUT = new Set(['account', 'submission_id', 'direction', 'raw'])
 
 /**
  * The template function `$note(change, most)`. Every attempt makes the same text.
- * @param change the `$` of templates.
- * @param most limit in characters, for the title and for the body without its last lines. Longer text is cut and
- * marked.
- * @throws Error if `change` is another value.
+ * @param change a change, as templates get it: `$$`, or an item of a batch.
+ * @param most limit in characters, for the title and for the details in the body. The last lines of the body (`At`,
+ * `Submission`, and `Reference`) are never cut. Longer text is cut and marked.
+ * @throws Error if `change` isn't an object with a `message_id`.
  */
 export function noteOf(change: unknown, most: unknown = 4_000): Note {
   if (!isObject(change) || typeof change['message_id'] !== 'string') throw new Error('$note is not given the change; write $note($$)')

@@ -72,7 +72,7 @@ export class Requests {
         return { failure: localFailure('what came first, such as getting a token, left too little of `timeout`', false) }
       const result = await transport.send({ ...outgoing(built, streamed, auth.headers), timeoutMs: leftMs() }, signal)
       if (result.type !== 'answer') return { failure: unanswered(result) }
-      // After a 401, the target did nothing. Repeating the request is harmless.
+      // After a 401, the target did nothing, so repeating the request is harmless.
       if (result.status === 401 && !renewed && credentials.renew(auth.headers)) continue
       return { answer: withoutToken(result, auth.headers), origin }
     }

@@ -20,16 +20,16 @@ export type Exchange = (refreshToken: string | null) => Promise<ExchangedToken>
 const LOOK_MS = 200
 
 /**
- * One destination's tokens, shared by all processes. One process requests the next token. The other processes read this
- * token from the database. A new token and refresh token are stored before use. After a crash, or if a refresh is
- * rejected or unanswered, the next request logs in.
+ * One destination's tokens, shared by all processes. One process requests the next token, and the other processes read
+ * this token from the database. A new token and refresh token are stored before use. If the target rejects a refresh
+ * token, `next` logs in immediately. After a crash or an unanswered refresh, the next token request logs in.
  */
 export class StoredToken {
   readonly #exchange: Exchange
   readonly #tokens: PushTokens
   readonly #clock: Clock
   readonly #waitMs: number
-  /** The token returned last. When `next` runs again, this token has expired or was rejected. */
+  /** The token that `next` returned last. When `next` is called again, this token has expired or was rejected. */
   #last: string | null = null
 
   /** @param waitMs longest wait for another process, in ms. */
@@ -75,7 +75,7 @@ export class StoredToken {
       await this.#tokens.release(claim)
       return stored
     } catch (error) {
-      // If releasing fails, the claim expires.
+      // If releasing the claim fails, the claim expires.
       await this.#tokens.release(claim).catch(() => undefined)
       throw error
     }

@@ -14,15 +14,18 @@ export interface TemplateJob {
 }
 
 /**
- * `values` are JSON texts. If an expression failed, `values` has the results before it, and `problem` describes the
- * failure.
+ * `values` are JSON texts. If an expression failed, `values` has only the results of earlier expressions, and `problem`
+ * describes the failure.
  */
 export interface TemplateResult {
   readonly values: readonly string[]
   readonly problem: string | null
 }
 
-/** A destination. Its jobs run one at a time, so a slow destination can't block all children. */
+/**
+ * The destination of a job. The jobs of a destination run one at a time, so a slow destination can't
+ * block all children.
+ */
 type Owner = object
 
 interface Pending {
@@ -45,7 +48,7 @@ interface Child {
   idleTimer: NodeJS.Timeout | undefined
 }
 
-/** Most children at the same time, for all destinations together. */
+/** Maximum children at the same time, for all destinations together. */
 const MOST_CHILDREN = 2
 /** Memory limits of a child, in MB. A new child takes 80 MB, including 45 MB of shared memory. */
 const [HEAP_MB, MEMORY_MB] = [64, 192]
@@ -63,7 +66,7 @@ class TemplatePool {
   readonly #children = new Set<Child>()
   /** Waiting jobs by destination. Destinations take turns. */
   readonly #waiting = new Map<Owner, Pending[]>()
-  /** Runs while jobs exist, and keeps this process alive. The children don't keep it alive. */
+  /** Runs while jobs exist, and keeps this process alive. Children without a job don't keep this process alive. */
   #ticker: NodeJS.Timeout | undefined
 
   /**
@@ -103,7 +106,7 @@ class TemplatePool {
       child.running = next
       child.ticksLeft = Math.ceil(next.deadlineMs / TICK_MS) + 1
       try {
-        // The callback ignores errors: if the child has ended, `exit` reports this.
+        // The callback ignores errors. If the child has ended, the `exit` event handles this.
         child.process.send(next.job, () => {})
       } catch (error) {
         this.#end(child, new PermanentError(`${namesIn(next)} cannot be evaluated: ${messageOf(error)}`))

@@ -23,7 +23,7 @@ function shown(value: unknown): string[] {
   return value === undefined ? [] : [shownBy(JSON.stringify, value), shownBy(String, value)]
 }
 
-/** @returns the value as text. If this fails, JSONata couldn't put the value into its message either. */
+/** @returns the value as text; empty if the conversion fails. JSONata can't put such a value into a message either. */
 function shownBy(show: (value: unknown) => string | undefined, value: unknown): string {
   try {
     return show(value) ?? ''

@@ -27,7 +27,7 @@ export class Templates {
   readonly #deadlineMs: number
   #isClosed = false
 
-  /** @param expressions that passed `checkTemplates`. */
+  /** @param expressions expressions that passed `checkTemplates`. */
   constructor(expressions: readonly Expression[], deadlineMs = DEADLINE_MS) {
     this.#texts = new Map(expressions.map(({ name, text }) => [name, text]))
     this.#deadlineMs = deadlineMs

@@ -87,8 +87,8 @@ function setIfGiven(form: URLSearchParams, fields: Readonly<Record<string, strin
 }
 
 /**
- * @returns the outcome of a rejected token request. Refused credentials suspend the destination. Other rejections are
- * permanent failures, which `LoginRefusals` counts. A temporary status, such as 429 or 500, isn't permanent.
+ * @returns the outcome of a rejected token request. Rejected credentials suspend the destination. A temporary status,
+ * such as 429 or 500, is a temporary failure. Other rejections are permanent failures, which `LoginRefusals` counts.
  */
 function refusal(answer: Answer): Failure {
   const { status, body, retryAfterMs } = answer

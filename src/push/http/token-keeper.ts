@@ -14,8 +14,8 @@ export class TokenKeeper implements Auth {
   readonly #holder: TokenHolder<FetchedToken, TokenContext>
 
   /**
-   * @param exchange requests a token and returns the complete header value. Throws StepFailure. Must have its own
-   * timeout, because several callers may wait for the token.
+   * @param exchange requests a token and returns the complete header value. Throws StepFailure. Several callers may
+   * wait for the token, so the request must have its own timeout.
    * @param header name of the header, in lower case.
    */
   constructor(exchange: () => Promise<FetchedToken>, clock: Clock, header = 'authorization') {
@@ -37,7 +37,7 @@ export class TokenKeeper implements Auth {
     }
   }
 
-  /** Drops the token of a rejected request. The next request gets a new token for all requests. */
+  /** Drops the token of a rejected request. The next call of `headers` requests a new token. */
   renew(headers: Readonly<Record<string, string>>): boolean {
     this.#holder.forget(headers[this.#header] ?? '')
     return true
@@ -74,8 +74,8 @@ export interface Auth {
 }
 
 /**
- * @returns the `authorization` header of HTTP Basic. User name and password aren't escaped, because nearly every server
- * expects this.
+ * @returns the `authorization` header of HTTP Basic. User name and password aren't URL-encoded, because nearly every
+ * server expects this.
  */
 export function basic(username: string, password: string): string {
   return `Basic ${Buffer.from(`${username}:${password}`, 'utf8').toString('base64')}`

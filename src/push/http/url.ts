@@ -3,10 +3,10 @@ import { isObject } from '../../model/json.ts'
 /**
  * The template function `$url(base, step, …, query)`. Escapes all values.
  * @param base such as `https://host/path`.
- * @param rest path steps (text, numbers, or booleans). An object of query parameters may follow. A null parameter is
- * left out.
- * @throws Error if the base has a query or a fragment, or if a step is missing, empty, `.`, or `..`. Also if a value
- * has another type. The message contains no values.
+ * @param rest path steps (text, numbers, or booleans). An object of query parameters may follow. A null
+ * parameter is left out.
+ * @throws Error if the base has a query or a fragment, if a step is missing, empty, `.`, or `..`, or if a value has
+ * another type. The error message contains no values.
  */
 export function urlOf(base: unknown, ...rest: readonly unknown[]): string {
   if (typeof base !== 'string' || base === '') throw new Error('$url has no base')

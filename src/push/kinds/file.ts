@@ -12,9 +12,12 @@ import { deliveryOf, newDelivery, temporaryName } from '../file/names.ts'
 import { type RowWriter, rowWriter } from '../file/rows.ts'
 import { sftpTarget } from '../file/sftp.ts'
 
-/** Age of a temporary file, in ms, from which it counts as abandoned. */
+/**
+ * A temporary file that is older than this counts as abandoned, in ms. Also the shortest time between two
+ * searches for such files.
+ */
 const STALE_MS = 3_600_000
-/** Share of the timeout for writing rows. The rest is for renaming files. */
+/** Share of the destination's timeout for writing rows. The rest is for renaming files. */
 const WRITING_SHARE = 0.6
 const NOT_ATTEMPTED: Outcome = { type: 'not_attempted' }
 
@@ -66,7 +69,7 @@ class FileKind implements DeliveryKind {
 
   /**
    * Finishes deliveries whose files an earlier attempt wrote. Runs before newer files are written.
-   * @param names receives each row's file name, by outbox id.
+   * @param names receives the file name of each finished row, by outbox id.
    */
   async #finishEarlier(drop: Drop, items: readonly PushItem[], names: Map<number, string>): Promise<void> {
     const { place } = this.#target
@@ -80,7 +83,7 @@ class FileKind implements DeliveryKind {
     }
   }
 
-  /** Writes, renames, and removes a temporary file, as a delivery would. */
+  /** Writes, renames, and removes an empty temporary file, to check the permissions that a delivery needs. */
   async probe(signal: AbortSignal): Promise<ProbeResult> {
     const { place } = this.#target
     try {
@@ -139,8 +142,8 @@ class FileKind implements DeliveryKind {
 }
 
 /**
- * @returns the outcome of a row after an error. Before the first rename, nothing counts as written. After it, readers
- * may have seen the row's file, so the outcome is unknown.
+ * @returns the outcome of a row after an error. Before the first rename, nothing counts as written. After the first
+ * rename, readers may have seen the row's file, so the outcome is unknown. A row without a file wasn't attempted.
  */
 function failure(error: unknown, { renaming }: BatchProgress, outboxId: number): Outcome {
   if (renaming === null) return notWritten(error)

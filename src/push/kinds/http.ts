@@ -33,16 +33,16 @@ type Look =
   | { readonly type: 'absent' }
   | { readonly type: 'unclear'; readonly outcome: Unclear }
 
-/** Most bytes read of one answer, and of all answers that arrive at the same time. */
+/** Maximum bytes that are read from one answer, and from all answers that arrive at the same time. */
 const ANSWER_BYTES = 4 * 1024 * 1024
 const ALL_ANSWERS_BYTES = 16 * 1024 * 1024
 
-/** Time limit for a request's expressions, and extra time for each change of a batch. Both in ms. */
+/** Time limit for evaluating a request's expressions, and extra time for each change of a batch. Both in ms. */
 const [TEMPLATES_MS, TEMPLATES_MS_PER_ITEM] = [1_000, 10]
 
 /**
- * Makes a kind that delivers changes with templated requests, to REST and SOAP systems. A request has one change, or
- * several with `batch`.
+ * Makes a kind that sends changes to REST and SOAP systems, in requests made from templates. A request has one change.
+ * If `batch` is set, a request has several changes.
  */
 export function createHttp(destination: HttpDestination, context: KindContext): DeliveryKind {
   const bodyLimitBytes = Math.min(ANSWER_BYTES, Math.floor(ALL_ANSWERS_BYTES / destination.concurrency))
@@ -156,8 +156,8 @@ class HttpKind implements DeliveryKind {
   }
 
   /**
-   * Uses `check` if the record's id at the target is known, otherwise `lookup`. For an insert, `lookup` gets no id of
-   * the target, so it searches by our id.
+   * Uses `check` if the destination has one and the record's id at the target is known. Otherwise uses `lookup`. For an
+   * insert, `lookup` runs without the id at the target, as before the target accepted the insert.
    */
   async #verify(item: PushItem, signal: AbortSignal): Promise<Presence> {
     const { check, lookup } = this.#destination
@@ -174,14 +174,15 @@ class HttpKind implements DeliveryKind {
   }
 
   /**
-   * Searches for a message at the target. The result is unclear if the answer is incomplete, or if the expressions
-   * can't read it.
+   * Searches for a message at the target. The result is unclear if the request fails, if the answer is incomplete, or
+   * if the expressions can't read the answer.
    */
   async #look(name: 'lookup' | 'check', template: Lookup, item: PushItem, signal: AbortSignal): Promise<Look> {
     const unclear = (outcome: Unclear): Look => ({ type: 'unclear', outcome })
     const { settings } = this.#destination
     const view = viewOf(item, settings, null)
-    // The expressions of a batch find the settings here, not in `item`.
+    // If the destination sends batches, its expressions read `settings` at the top level, because a batch has `items`
+    // instead of `item`.
     const about = { item: view, settings }
     const reply = await this.#requests.ask(name, template, view, { signal })
     if ('failure' in reply) return unclear(failedLookup(reply.failure))
@@ -194,8 +195,8 @@ class HttpKind implements DeliveryKind {
     try {
       const [found = null] = await this.#templates.evaluate([`${name}.found`], seen(answer, about), bodyOf(answer))
       if (found === null || found === false || found === '') return { type: 'absent' }
-      // A count of 0 or an empty list must not count as found. Otherwise, the change would count as delivered and be
-      // lost.
+      // A count of 0 or an empty list makes the result unclear. If such a value counted as found, a change that the
+      // target lacks would count as delivered.
       if (found === 0 || (typeof found === 'object' && Object.keys(found).length === 0))
         throw new PermanentError(`${name}.found yields neither an id nor nothing`)
       if (!('same' in template) || template.same === null) return { type: 'there', answer, origin, found, isSame: true }

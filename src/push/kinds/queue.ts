@@ -13,8 +13,8 @@ import { openTransport, type Transport } from '../transport/transport.ts'
 type SentBatch = Awaited<ReturnType<Sqs['send']>>
 
 /**
- * Makes a kind that sends each change as a message to an Amazon SQS queue. A request has up to ten messages, all of
- * different submissions.
+ * Makes a kind that sends each change as a message to an Amazon SQS queue. A request has up to ten messages, at most
+ * one of each submission.
  */
 export function createQueue(destination: QueueDestination, context: KindContext): DeliveryKind {
   return new QueueKind(destination, openTransport(destination, context.proxy, context), context.clock)

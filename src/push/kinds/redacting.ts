@@ -3,9 +3,9 @@ import type { BuiltRequest, DeliveryKind, Outcome } from '../contract/delivery.t
 import { lookupFailure, StepFailure } from '../contract/outcomes.ts'
 
 /**
- * Wraps a kind so that its outcomes contain no secrets. A target may repeat its input, and outcomes are stored, logged,
- * and printed.
- * @param secrets in every form in which they could appear.
+ * Wraps a kind so that its outcomes contain no secrets. A target may repeat what it received, and outcomes are stored,
+ * logged, and printed.
+ * @param secrets the secrets, in each form that could appear in a text.
  */
 export function redacting(kind: DeliveryKind, secrets: readonly string[]): DeliveryKind {
   const known = new KnownSecrets(secrets)

@@ -11,7 +11,7 @@ export type WholeOf = (row: NewOutboxRow, present: PresentRow, isAgain: boolean)
 
 /**
  * Decides which judged rows a destination with a `filter` gets. If a record starts to pass, the complete record is sent
- * as an insert. If a record stops passing, its change is sent with the mark `leftFilter`. Other rows of records that
+ * as an insert. If a record stops passing, its change is sent with the mark `leftFilter`. Other changes of records that
  * don't pass aren't sent. Stores nothing.
  */
 export class Admission {
@@ -23,7 +23,7 @@ export class Admission {
   readonly #isPartial: boolean
   readonly #wholeOf: WholeOf
 
-  /** @param known state of the records before these rows. */
+  /** @param known filter states of the records before these rows. */
   constructor({ passed, unstored, isPartial }: Known, wholeOf: WholeOf) {
     this.#known = new Map(passed)
     this.#changed = new Map(unstored.map((each) => [passedText(each), each]))
@@ -31,7 +31,7 @@ export class Admission {
     this.#wholeOf = wholeOf
   }
 
-  /** Records whose state must be stored. */
+  /** Records whose filter state must be stored. */
   get changed(): readonly (PassedRecord & Passed)[] {
     return [...this.#changed.values()]
   }
@@ -41,7 +41,7 @@ export class Admission {
     const known = this.#known.get(passedText(row))
     if (row.operation === 'purged' && (known !== undefined || this.#isPartial)) this.#purge(row)
     else if (known?.isIn === true && !passes) this.#leave(row)
-    // Changes up to `through` are part of the complete record that was sent.
+    // Changes up to `through` are part of the complete record that was sent, so they aren't queued.
     else if (known?.isIn === true) this.#queueIf(row.seq > known.through, row)
     else if (!passes || present === null) this.filtered += 1
     else if (isCurrent && known === undefined) this.#enter(row, row.seq, row.seq)
@@ -49,7 +49,8 @@ export class Admission {
   }
 
   /**
-   * Processes the newest change of a record that may not have passed before. The record's current row was judged again.
+   * Processes a record that was judged again, because its submission was incomplete when the record was first judged.
+   * If the record passes only now, the complete record is sent. `row` is the record's newest change.
    */
   takeAgain({ row, passes, present }: JudgedRow): void {
     const known = this.#known.get(passedText(row))
@@ -57,7 +58,9 @@ export class Admission {
       this.#enter(this.#wholeOf(row, present, known !== undefined), row.seq, present.asOf)
   }
 
-  /** Processes a row of a snapshot, which contains the complete record. The record's earlier state is ignored. */
+  /**
+   * Processes a row of a snapshot, which contains the complete record. The record's earlier filter state is ignored.
+   */
   takeSnapshotRow({ row, passes }: JudgedRow): void {
     if (passes) this.#enter(row, row.seq, row.seq)
     else this.filtered += 1

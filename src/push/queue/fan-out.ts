@@ -16,7 +16,8 @@ import { requestRestated, stepRestatement } from './restate.ts'
 import { stepSnapshot } from './snapshot.ts'
 
 /**
- * Most rows that one transaction inserts, for all destinations together. This keeps SQLite transactions under 20 ms.
+ * Maximum rows that one transaction inserts, for all destinations together. This limit keeps SQLite
+ * transactions under 20 ms.
  */
 const MAX_ROWS = { sqlite: 400, postgres: 2_000 } as const
 const MAX_CHANGES = { sqlite: 200, postgres: 500 } as const
@@ -28,8 +29,8 @@ export interface FanOutOptions {
   readonly log: Log
   readonly destinations: readonly (FanOutDestination & DestinationStart)[]
   /**
-   * Whether this machine's clock is right. While it may be wrong, changes older than `max_age` wait, because dropping
-   * them is final.
+   * Whether this machine's clock is right. If the clock may be wrong, changes older than `max_age` wait, because
+   * dropping a change is final.
    */
   readonly isClockTrusted: () => Promise<boolean>
 }
@@ -44,12 +45,13 @@ interface Step {
  * Copies changes from the change log to the outbox, for destinations without a `filter`. Each destination has a cursor
  * on `seq`. The cursor moves in the transaction that inserts the outbox rows, even while the destination is suspended
  * or paused. Destinations with the same cursor share a step.
- * Several processes may run this service. Their transactions run one at a time, and each reads the cursors again.
+ * Several processes may run this service. Their transactions run one at a time, and each transaction reads
+ * the cursors again.
  */
 export class FanOut implements Service {
   readonly name = 'fan-out'
   readonly #o: FanOutOptions
-  /** Destinations for which a wait was logged. */
+  /** Destinations for which the log already has a warning about waiting changes. */
   readonly #reported = new Set<string>()
 
   constructor(options: FanOutOptions) {
@@ -63,7 +65,7 @@ export class FanOut implements Service {
     }
   }
 
-  /** Creates the stored state, with a cursor, of new destinations. */
+  /** Creates the stored state of new destinations, including the cursor. */
   prepare(): Promise<void> {
     return ensureDestinations(this.#o.db, this.#o.destinations)
   }
@@ -77,7 +79,7 @@ export class FanOut implements Service {
     const configured = new Map(this.#o.destinations.map((destination) => [destination.name, destination]))
     const states = (await listDestinations(db.read)).filter((state) => configured.has(state.destination))
     const { last_seq } = await logEnds(db.read)
-    // If the row of a destination was deleted, `prepare` creates it again.
+    // If the stored state of a destination was deleted, `prepare` creates it again.
     if (states.length < configured.size) await this.prepare()
     for (const { destination, filtered_from } of states) if (filtered_from !== null) await endFilter(db, destination)
     let more = states.length < configured.size
@@ -121,9 +123,10 @@ export class FanOut implements Service {
     const step = async (tx: Tx): Promise<Step> => {
       await lockFanOut(tx)
       const states = (await listDestinations(tx)).filter(({ destination }) => group.some(({ name }) => name === destination))
-      // The rows of all these destinations were deleted. The next step creates them again.
+      // The stored states of all these destinations were deleted. The next step creates them again.
       if (states.length === 0) return { more: true, held: [] }
-      // If another process moved some of the cursors, these destinations continue in the next step.
+      // Continues at the lowest cursor. Destinations whose cursor another process has moved further
+      // continue in the next step.
       const cursor = Math.min(...states.map((state) => state.cursor))
       const atCursor = new Map(states.filter((state) => state.cursor === cursor).map((state) => [state.destination, state.log_epoch]))
       const changes = await changesToFanOut(tx, cursor, limit)

@@ -29,7 +29,7 @@ export function wants(destination: Wants, change: FilteredChange, nowMs: number)
   return isListed(destination.operations, change.operation) && (destination.backfill || change.cause !== 'backfill')
 }
 
-/** @returns whether a destination drops a change only because of its age, by our clock. */
+/** @returns whether a destination drops a change only because of its age, by this machine's clock. */
 export function isOnlyTooOld(destination: Wants, change: FilteredChange, nowMs: number): boolean {
   return !wants(destination, change, nowMs) && wants({ ...destination, maxAgeMs: null }, change, nowMs)
 }

@@ -14,7 +14,10 @@ import { type Filtered, type FilteredStep, stepChanges, stepFilteredRestatement,
 import { ContentFilter } from './judge.ts'
 import type { FanOutDestination } from './queued-rows.ts'
 
-/** Delay before a failed filter is tried again, in ms. Reloading a fixed filter restarts this service earlier. */
+/**
+ * Delay before a failed filter is retried, in ms. If you correct the filter and reload the settings, this service
+ * restarts without this delay.
+ */
 const RETRY_MS = 60_000
 
 export interface FilteredFanOutOptions extends Pick<FanOutOptions, 'db' | 'log' | 'isClockTrusted'> {
@@ -100,7 +103,7 @@ export class FilteredFanOut implements Service {
     return first
   }
 
-  /** Reads the destination again, because a step may have moved it. */
+  /** Reads the destination's state again, because a step may have moved its cursor. */
   async #again(state: DestinationRow): Promise<DestinationRow> {
     return (await findDestination(this.#db.read, this.#destination.name)) ?? state
   }

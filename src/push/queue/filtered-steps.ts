@@ -22,9 +22,9 @@ import { type FanOutDestination, presentRow, type Recipient, rowsFor, wholeRow }
 import { isRestated, MOST_ROWS, requestRestated, tablesOf } from './restate.ts'
 import { MAX_QUEUED, PAGE_ROWS, snapshotRow, wantedOfPage } from './snapshot.ts'
 
-/** Most changes per step. The content of each change is read and judged separately. */
+/** Maximum changes per step. The content of each change is read and judged separately. */
 const MAX_CHANGES = 200
-/** Most earlier changes of a submission that are judged again. */
+/** Maximum earlier changes of a submission that are judged again. */
 const MOST_EARLY = 1_000
 
 export interface Filtered {
@@ -36,7 +36,7 @@ export interface Filtered {
 export interface FilteredStep {
   /** Whether more changes may be waiting. */
   readonly more: boolean
-  /** Why the filter failed, and on which row; null if it succeeded. */
+  /** Why the filter failed, and on which row; null if the filter succeeded. */
   readonly failed: string | null
   /** True if changes older than `max_age` wait, because the clock isn't trusted. */
   readonly isHeld?: true
@@ -91,10 +91,10 @@ export async function stepChanges(to: Filtered, state: DestinationRow, mayDrop: 
 }
 
 /**
- * Finds records that were judged before the columns of their submission were known. The events of a new submission come
- * before its state.
- * @returns the newest change of each such record. A record is included if an update gives a column of its submission
- * the first value.
+ * Finds records to judge again, because their submission's row was incomplete when they were judged. For example, the
+ * events of a new submission arrive before its state. Selects the records of each submission whose row gets the first
+ * value of a column in `changes`.
+ * @returns the newest change of each record. Empty if the filter doesn't use `submission`.
  */
 async function judgedEarly(q: Query, { destination }: Filtered, changes: readonly FanOutChange[]): Promise<FanOutChange[]> {
   if (destination.filter === null || !/\bsubmission\b/.test(destination.filter)) return []
@@ -119,8 +119,9 @@ async function reachedBy(q: Query, { snapshot }: DestinationRow, changes: readon
 }
 
 /**
- * Takes one snapshot step. Unlike a snapshot without a `filter`, this step doesn't lock the change log. Each record is
- * stored with the `seq` up to which its row is current. Changes up to this `seq` aren't sent again.
+ * Takes one snapshot step. Unlike a snapshot without a `filter`, this step doesn't lock the change log. Instead,
+ * the filter state of each record stores the `seq` of the newest change in the sent row. Changes up to this `seq`
+ * aren't sent again.
  */
 export async function stepFilteredSnapshot(to: Filtered, state: DestinationRow): Promise<FilteredStep & { readonly isOver?: true }> {
   const { db, destination } = to
@@ -152,7 +153,7 @@ export async function stepFilteredRestatement(to: Filtered, state: DestinationRo
   const { account, submission_id } = next
   const epochOf = await readEpochs(db.read)
   const nowMs = db.clock.now()
-  // A submission that is first tracked after the restore was already sent completely.
+  // If a submission is first tracked after the restore, all its rows were already sent.
   const found = next.isNew ? [] : await rowsOfSubmission(db.read, tablesOf(destination), account, submission_id, MOST_ROWS)
   const wanted = found.filter((row) => isRestated({ ...destination, operations: null }, row, nowMs))
   const { logEpoch } = epochOf(Number.POSITIVE_INFINITY)
@@ -187,8 +188,8 @@ async function asPresent(q: Query, rows: readonly SnapshotRow[]): Promise<{ read
 }
 
 /**
- * @returns the destination with all operations. `operations` is applied after judging, because judging may change the
- * operation.
+ * @returns the destination with all operations. `operations` is applied after judging, because judging may
+ * change the operation.
  */
 function recipientOf(destination: FanOutDestination, { log_epoch: logEpoch }: DestinationRow): Recipient {
   return { ...destination, operations: null, logEpoch }
@@ -196,12 +197,12 @@ function recipientOf(destination: FanOutDestination, { log_epoch: logEpoch }: De
 
 interface Queueing {
   readonly take: (admission: Admission, each: JudgedRow) => void
-  /** Records that may not have passed before. They are judged again. */
+  /** Rows of the records that `judgedEarly` found, judged again. */
   readonly again?: readonly JudgedRow[]
   readonly move: Pick<CursorMove, 'cursor' | 'snapshot'>
   /**
    * Further writes of the transaction.
-   * @returns false if another process has already done them. Nothing is queued then.
+   * @returns false if another process has already made these writes. Nothing is queued then.
    */
   readonly also?: (tx: Tx) => Promise<boolean>
 }
@@ -222,7 +223,8 @@ function queueing(
     const isIn = (row: NewOutboxRow) => known.passed.get(passedText(row))?.isIn === true
     const isWhole = ({ row, isCurrent }: JudgedRow) => row.snapshot !== null || !(isIn(row) || isCurrent)
     const whole = [...judged.filter(isWhole), ...again]
-    // Locks these submissions. Those that aren't purged can't be purged during this transaction.
+    // Locks these submissions, so that none is purged during this transaction. Submissions that are already
+    // purged don't pass.
     const purged = await purgedUnderLock(tx, submissionKeys(whole.flatMap(({ row, passes }) => (passes ? [row] : []))))
     const nowMs = tx.clock.now()
     const wholeOf = (row: NewOutboxRow, present: Parameters<typeof wholeRow>[1], isAgain: boolean) =>
@@ -239,7 +241,10 @@ function queueing(
   }
 }
 
-/** @returns whether the destination and the log are in the state in which the step was judged. */
+/**
+ * @returns whether the destination's cursor, snapshot position, and log epoch, and the newest log epoch, are the same
+ * as when the rows were judged.
+ */
 async function isAsBefore(tx: Tx, name: string, { state, epochOf }: Basis): Promise<boolean> {
   const now = await findDestination(tx, name)
   const placeOf = ({ cursor, log_epoch, snapshot }: DestinationRow) => JSON.stringify([cursor, log_epoch, snapshot])

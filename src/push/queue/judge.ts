@@ -14,7 +14,7 @@ export interface FilterSubject {
   readonly change: QueuedChange
   readonly isSnapshot: boolean
   readonly content: ChangeContent
-  /** Current row of the record. `submission` is the current row of its submission. */
+  /** Current row of the record, and the current row of the record's submission. */
   readonly row: Row
   readonly submission: Row | null
 }
@@ -22,7 +22,7 @@ export interface FilterSubject {
 export class ContentFilter {
   readonly #templates: Templates
 
-  /** @param expression that passed `checkFilter`. */
+  /** @param expression an expression that passed `checkFilter`. */
   constructor(expression: string) {
     this.#templates = new Templates([{ name: NAME, text: expression }])
   }
@@ -45,8 +45,8 @@ export class ContentFilter {
 const NAME = 'filter'
 
 /**
- * @returns the `$` of the filter, with the names of templates. Personal columns are included, because this input is
- * never sent.
+ * @returns the `$` of the filter, with the same field names as the `$` of templates. Personal columns are included,
+ * because this input is never sent.
  */
 function inputOf({ change, isSnapshot, content, row, submission }: FilterSubject): TemplateInput {
   const service = change.entity === 'thread_messages' ? row['direction'] : null
@@ -72,7 +72,10 @@ function inputOf({ change, isSnapshot, content, row, submission }: FilterSubject
 export interface JudgedRow {
   readonly row: NewOutboxRow
   readonly passes: boolean
-  /** The record when it was judged. Null if the record isn't in the mirror. The row doesn't pass then. */
+  /**
+   * The record's current row when the filter was evaluated. Null if the record isn't in the mirror;
+   * `passes` is then false.
+   */
   readonly present: PresentRow | null
   /** Whether the row is an insert with the record's current content. */
   readonly isCurrent: boolean
@@ -85,8 +88,8 @@ export interface Judgement {
 }
 
 /**
- * Judges rows by content, outside of a transaction. If a row is outdated, this is harmless, because the newer change is
- * judged later.
+ * Evaluates the filter for rows, outside of a transaction. A record may change after its row was judged. This is
+ * harmless, because the newer change is judged later.
  * @throws TransientError if the filter can't be evaluated now.
  */
 export async function judgeRows(q: Query, filter: ContentFilter, rows: readonly NewOutboxRow[]): Promise<Judgement> {
@@ -96,7 +99,7 @@ export async function judgeRows(q: Query, filter: ContentFilter, rows: readonly 
     const { present, subject } = subjectOf(row)
     const isCurrent = row.operation === 'insert' && isDeepStrictEqual(subject?.content.after, present?.after)
     try {
-      // One by one: a filter that never ends then costs one timeout, and not one per row.
+      // Evaluates one row at a time. A filter that never ends then costs one timeout, instead of one per row.
       judged.push({ row, present, isCurrent, passes: subject !== null && (await filter.passes(subject)) })
     } catch (error) {
       if (error instanceof PermanentError) return { judged, failed: { row, problem: error.message } }

@@ -12,7 +12,7 @@ import { isOnlyTooOld, type Wants, wants } from './filter.ts'
 
 export type FanOutDestination = Wants & Pick<DestinationConfig, 'name' | 'filter'>
 
-/** A destination, with the log epoch that is stored for it. */
+/** A destination, with the stored epoch of its position in the change log. */
 export type Recipient = FanOutDestination & {
   /** From `sync_destinations.log_epoch`. */
   readonly logEpoch: string
@@ -20,7 +20,10 @@ export type Recipient = FanOutDestination & {
 
 export interface QueuedRows {
   readonly rows: NewOutboxRow[]
-  /** By destination: `seq` of the first change that waits because of `max_age`. `rows` has no changes from there on. */
+  /**
+   * By destination: `seq` of the first change that waits because of `max_age`. For this destination, `rows` has only
+   * changes before this `seq`.
+   */
   readonly held: ReadonlyMap<string, number>
 }
 
@@ -76,7 +79,8 @@ function rowsOfChange(change: FanOutChange, recipients: readonly Recipient[], ep
     seq: change.seq,
     messageId: id,
     snapshot: null,
-    // The change was queued after the backup was made. The database that was lost may have sent it.
+    // The change was logged before a restore, and this database hadn't queued it yet. The lost database may
+    // have sent the change.
     uncertain: (epoch.logEpoch !== newest.logEpoch && logEpoch !== newest.logEpoch) || mayHaveBeenSent(change, epoch),
   }))
 }
@@ -97,9 +101,10 @@ export function presentRow(
 
 /**
  * @returns the outbox row that sends a complete record when the record starts to pass a `filter`. The id comes from the
- * change's position, so a repeated fan-out gives the same id.
+ * change's position in the log, so a repeated fan-out gives the same id.
  * @param row outbox row of the change.
- * @param given `isAgain`: the record passed before and then stopped, so this message needs another id.
+ * @param given `isAgain`: the record passed before and then stopped passing. The message needs an id other than the
+ * first message's id.
  */
 export function wholeRow(
   row: NewOutboxRow,
@@ -130,7 +135,10 @@ export function mayHaveBeenSent(
   return IMMUTABLE.has(entity) && operation === 'insert' && restoredAt !== null && occurred_at !== null && occurred_at < restoredAt
 }
 
-/** @returns times and types of records whose changes lack them. Empty if no destination needs them. */
+/**
+ * @returns record times and event types, for changes without a time. Empty if no destination has
+ * `event_types` or `max_age`.
+ */
 async function timesOf(
   q: Query,
   destinations: readonly FanOutDestination[],

@@ -17,12 +17,12 @@ import { purgedAmong, submissionKeys } from '../../store/reads/purged.ts'
 import { renewedMessageId } from '../contract/message-id.ts'
 import { type FanOutDestination, rowsFor, wholeRow } from './queued-rows.ts'
 
-/** Largest range of `seq` per read. */
+/** Largest range of `seq` numbers per read. */
 const WINDOW = 5_000
-/** Most changes per transaction. */
+/** Maximum changes per transaction. */
 const STEP = 200
 
-/** A range of the log: after `after`, up to and including `to`. */
+/** A range of `seq` numbers: greater than `after`, up to and including `to`. */
 export interface ResendRange {
   readonly after: number
   readonly to: number
@@ -35,13 +35,13 @@ export interface ResendPlan {
   /** null if no change matches. */
   readonly firstSeq: number | null
   readonly lastSeq: number | null
-  /** Changes whose earlier row is still waiting (`waiting`), or is dead-lettered (`givenUp`). */
+  /** Changes that already have an outbox row: still to be sent (`waiting`), or dead or unknown (`givenUp`). */
   readonly waiting: number
   readonly givenUp: number
   /** Selected changes that aren't resent, because of the destination's filters (`filtered`) or a purge (`purged`). */
   readonly filtered: number
   readonly purged: number
-  /** Submissions with later changes that aren't resent. */
+  /** Number of submissions whose later changes to the same table aren't resent. */
   readonly changedSince: number
 }
 
@@ -100,7 +100,7 @@ export async function planResend(
     tally.counts.waiting += waiting
     tally.counts.givenUp += givenUp
   }
-  // Changes after the end of the selection. An open-ended selection has none.
+  // Counts changes after the end of the selection. An open-ended selection has no end, so there are no such changes.
   const isOpenEnded = selection.until === undefined && selection.seq === undefined
   const rest = { after: tally.lastSeq ?? state.cursor, to: state.cursor }
   for (const { after, to } of isOpenEnded ? [] : windows(rest)) {
@@ -134,9 +134,9 @@ export function progressOf(detail: ActionDetail): ResendProgress {
 }
 
 /**
- * Queues the next changes again, after waiting rows. Each stream keeps the order of the log. Rows and progress commit
- * together, so a kill never causes duplicates.
- * @returns the progress; null if another process completed the resend.
+ * Queues the next selected changes again, after waiting rows. Each stream keeps the order of the log. Rows and progress
+ * commit together, so a kill never causes duplicates.
+ * @returns the progress; null if the resend is no longer in progress.
  */
 export async function stepResend(
   db: Db,
@@ -186,8 +186,8 @@ async function rowsToQueue(
 }
 
 /**
- * @returns the rows of changes that pass the destination's current settings. `filter` isn't evaluated again: its last
- * verdict counts.
+ * @returns the rows of changes that pass the destination's current settings. `filter` isn't evaluated again: the stored
+ * filter states decide.
  */
 async function wantedRows(
   q: Query,
@@ -217,11 +217,12 @@ function* windows({ after, to }: ResendRange): Generator<ResendRange> {
 }
 
 /**
- * @returns the rows of a resend to a destination with a `filter`. The filter judged the changes during fan-out, so it
- * isn't evaluated again. The stored states of the records are used instead. Some changes were sent as part of a
- * complete record. Of these, only the newest is resent. This change sends the current record under the same id.
- * @param rows of selected changes, in log order, with any operation.
- * @param selected the selection, up to `to`.
+ * @returns the rows of a resend to a destination with a `filter`. The filter was evaluated during fan-out and isn't
+ * evaluated again. The stored filter states of the records are used instead. If several changes of a record were
+ * sent as one complete record, only the newest is resent. Its row has the record's current content and the id of
+ * the complete record.
+ * @param rows rows of selected changes, in log order, with any operation.
+ * @param selected the selection, and the last `seq` of the resend.
  */
 export async function sentAgain(
   q: Query,
@@ -259,8 +260,8 @@ function isContained({ operation, seq }: NewOutboxRow, known: Passed | undefined
 }
 
 /**
- * @returns the row for a change that wasn't part of a complete record: unchanged, or marked as leaving the filter.
- * Empty if nothing is sent.
+ * @returns the row for a change that wasn't part of a complete record. If the change made the record stop passing, the
+ * row has the mark `leftFilter`. Empty if nothing is sent.
  */
 function changeAgain(row: NewOutboxRow, known: Passed | undefined): NewOutboxRow[] {
   if (known === undefined) return []

@@ -9,12 +9,13 @@ import { IMMUTABLE } from '../contract/message-id.ts'
 import { wants } from './filter.ts'
 import { type FanOutDestination, mayHaveBeenSent, presentRow } from './queued-rows.ts'
 
-/** Row limit, higher than the number of rows that any submission has in a table. */
+/** Maximum rows of a submission per table. No submission has this many rows in a table. */
 export const MOST_ROWS = 10_000
 
 /**
- * Requests that submissions are sent again (a restatement). After a restore, a full re-read may find older events or
- * messages of a submission. The lost log may then have had more changes of the same submission.
+ * After a restore, requests restatements: the current rows of a submission are sent again. A submission is selected if
+ * a full re-read finds an event or message from before the restore. The lost database may then have sent other changes
+ * of this submission, which the restored database doesn't have.
  */
 export async function requestRestated(
   tx: Tx,
@@ -36,10 +37,10 @@ export async function requestRestated(
 }
 
 /**
- * Restates one submission: queues its current rows. Leaves out events and messages, which never change. Runs when all
- * changes are queued. The change log is locked, so later changes follow the rows. Waits while a snapshot is in
- * progress.
- * @returns whether more may be waiting.
+ * Restates one submission: queues its current rows, except events and messages, which never change. Does nothing
+ * until all changes are queued and no snapshot is in progress. The change log is locked, so that later changes are
+ * queued after the rows.
+ * @returns whether more submissions may be waiting for a restatement.
  */
 export async function stepRestatement(db: Db, destination: FanOutDestination): Promise<boolean> {
   if ((await nextRestatement(db.read, destination.name)) === null) return false
@@ -49,7 +50,7 @@ export async function stepRestatement(db: Db, destination: FanOutDestination): P
     const state = await findDestination(tx, destination.name)
     const next = await nextRestatement(tx, destination.name)
     if (state === null || state.snapshot !== null || state.cursor !== lastSeq || next === null) return false
-    // A submission that is first tracked after the restore was already sent completely.
+    // If a submission is first tracked after the restore, all its rows were already sent.
     const rows = next.isNew ? [] : await rowsOfSubmission(tx, tablesOf(destination), next.account, next.submission_id, MOST_ROWS)
     const epoch = (await readEpochs(tx))(Number.POSITIVE_INFINITY)
     await queueRows(tx, outboxRows(tx, destination, rows, lastSeq, epoch.logEpoch), [{ destination: destination.name, cursor: lastSeq }])
@@ -63,7 +64,7 @@ export function tablesOf(destination: FanOutDestination): string[] {
   return wanted.filter((table) => destination.entities?.includes(table) ?? true)
 }
 
-/** The rows are sent as updates, because their inserts were sent before. */
+/** Makes outbox rows with the operation `update`, because the inserts of these records were sent before. */
 function outboxRows(tx: Tx, destination: FanOutDestination, rows: readonly SnapshotRow[], seq: number, logEpoch: string): NewOutboxRow[] {
   const nowMs = tx.clock.now()
   const given = { operation: 'update', seq, uncertain: false, logEpoch, nowMs }

@@ -7,20 +7,20 @@ import { type SnapshotRow, snapshotPage, stillToCome } from '../../store/outbox/
 import { wants } from './filter.ts'
 import { type FanOutDestination, mayHaveBeenSent, occurredAt, presentRow, type Recipient, rowsFor } from './queued-rows.ts'
 
-/** Most mirror rows per transaction, in addition to changes. */
+/** Maximum mirror rows that one snapshot step queues, in addition to changes from the log. */
 export const PAGE_ROWS = { sqlite: 100, postgres: 200 } as const
 /**
- * If this many rows are queued, a snapshot pauses. Otherwise, an unreachable destination could double the size of the
- * database.
+ * While this many rows are queued for the destination, its snapshot pauses. Otherwise, a snapshot for an unreachable
+ * destination could double the size of the database.
  */
 export const MAX_QUEUED = 10_000
 
-/** `moved`: more may be waiting. `ended`: the snapshot is complete. `idle`: nothing to do now. */
+/** `moved`: the next step may have work. `ended`: the snapshot is complete. `idle`: nothing to do now. */
 export type SnapshotStep = 'moved' | 'ended' | 'idle'
 
 /**
  * Takes one step of a destination's snapshot. The snapshot reads the mirror in key order, page by page. A page is read
- * while the change log is locked and all changes are fanned out.
+ * only when all changes are queued, while the change log is locked.
  * If a record in the page changes later, the change is queued after the record's row. If a record that comes after the
  * page changes, the change is dropped, because the record's row will include the change. The destination therefore gets
  * each row once, and each later change once, in order.
@@ -47,8 +47,9 @@ export function stepSnapshot(db: Db, destination: FanOutDestination, limit: numb
 }
 
 /**
- * @returns the next changes of records that the snapshot has already read.
- * @param lastSeq end of the locked change log. Smaller `seq` numbers may be missing.
+ * @returns outbox rows for the next changes of records that the snapshot has already read, and the new cursor.
+ * @param lastSeq last `seq` of the locked change log. The cursor moves to this `seq` if there are fewer
+ * than `limit` changes.
  */
 async function knownChanges(
   tx: Tx,
@@ -61,7 +62,8 @@ async function knownChanges(
   const toCome = await stillToCome(tx, state.snapshot?.position ?? null, changes)
   const known = changes.filter((_, index) => !toCome[index])
   const cursor = changes.length < limit ? lastSeq : (changes.at(-1)?.seq ?? state.cursor)
-  // Old changes may be dropped here, because snapshots don't run while the clock isn't trusted.
+  // Changes older than `max_age` may be dropped here, because a snapshot with `max_age` runs only while
+  // the clock is trusted.
   const { rows } = await rowsFor(tx, [{ ...destination, logEpoch: state.log_epoch }], known, await readEpochs(tx), true)
   return { rows, cursor }
 }
@@ -91,7 +93,8 @@ export function snapshotRow(
   { seq, epoch, nowMs }: { readonly seq: number; readonly epoch: EpochOfChange; readonly nowMs: number },
 ): NewOutboxRow {
   const operation = 'insert'
-  // The lost database may have sent rows of the same snapshot.
+  // If the destination's log epoch isn't the newest, the database was restored. The lost database may have sent rows of
+  // the same snapshot.
   const isDoubtful = destination.logEpoch !== epoch.logEpoch
   const uncertain = isDoubtful && mayHaveBeenSent({ ...row, operation, occurred_at: occurredAt(row.after) }, epoch)
   return presentRow(row, destination.name, { operation, seq, uncertain, logEpoch: epoch.logEpoch, nowMs })

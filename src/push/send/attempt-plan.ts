@@ -10,7 +10,8 @@ import { isRefusal, repeatable } from '../contract/outcomes.ts'
 /** Attempts before a rejected message is dead-lettered. */
 const REFUSED_ATTEMPTS = 3
 /**
- * Limits of the wait before the client is looked up again, in ms. Between the limits, the wait equals the change's age.
+ * Limits of the wait before an unmapped submission's AMS client is looked up again, in ms. Between the limits, the wait
+ * equals the age of the change.
  */
 const LONGEST_WAIT_MS = 3_600_000
 const SHORTEST_WAIT_MS = 5_000
@@ -21,7 +22,8 @@ const TEXT_LENGTH = 1_000
  * How a stream continues.
  * - `go_on`: with the next row
  * - `due`: with its first unfinished row, after `inMs`
- * - `blocked`: when an operator acts or the AMS client is found. The client is looked up again after `inMs`.
+ * - `blocked`: when an operator acts or the AMS client is found. If `inMs` is set, the client is looked
+ *   up after that time.
  */
 export type StreamStep =
   | { readonly type: 'go_on' }
@@ -51,18 +53,22 @@ export function planLost(row: OutboxRow, { onDead }: Pick<DestinationConfig, 'on
   return deadLettered(row, 'dead', { error }, onDead)
 }
 
-/** @param reason sentence for the operator. */
+/**
+ * Skips a row.
+ * @param reason why the row is skipped, as a sentence for the operator.
+ */
 export function planSkipped(row: OutboxRow, reason: string): AttemptPlan {
   return { row: result(row, { state: 'skipped', error: reason }), stream: { type: 'go_on' } }
 }
 
 /**
  * Decides what follows an attempt, or a lookup of an earlier attempt.
- * - A rejected message is attempted three times, or once if the settings make the rejection final.
+ * - A rejected message is attempted three times, or once if the rejection is final.
  * - Other failures are retried by the schedule.
- * - An unknown outcome is retried if duplicates are harmless. Otherwise, the message is looked up, or left to a person.
- * @param isLookup whether the outcome is from a lookup. Unless the message was found, the earlier attempt stays
- * uncertain.
+ * - An unknown outcome is retried if duplicates are harmless. Otherwise, the message is looked up at the target. If the
+ *   destination has no lookup, a person must decide.
+ * @param isLookup whether the outcome is from a lookup. If the lookup didn't find the message, the earlier
+ * attempt stays uncertain.
  */
 export function planAttempt(
   row: RowOf & Pick<OutboxRow, 'changedAt'>,
@@ -90,7 +96,7 @@ export function planAttempt(
         stream: { type: 'blocked', as: 'unmapped', inMs: nextSearchMs(row, context) },
       }
     case 'suspend':
-      // The row stays first in its stream. Streams that were due earlier are tried first.
+      // The row stays first in its stream. After the suspension, streams that were due earlier are tried first.
       return { row: result(row, { error: outcome.error, status: outcome.status, uncertain: isLookup }), stream: { type: 'due', inMs: 0 } }
     case 'throttled':
       return {
@@ -141,8 +147,8 @@ function afterFailure(row: RowOf, outcome: Of<'failed'>, context: PlanContext, u
  */
 function isRefusedAgain({ status }: RowOf, outcome: Of<'failed'>): boolean {
   if (!outcome.permanent) return false
-  // A permanent failure without a status is local, so it counts immediately. SOAP rejects with 500, so the same status
-  // twice counts as a rejection.
+  // A permanent failure without a status has a local cause, so it counts immediately. SOAP rejects with 500, so the
+  // same status twice counts as a rejection.
   return outcome.status === null || (status !== null && (isRefusal(status) || status === outcome.status))
 }
 

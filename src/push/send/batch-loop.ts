@@ -3,12 +3,14 @@ import type { ClaimedStream } from '../../store/outbox/work.ts'
 import type { Batching } from '../contract/delivery.ts'
 import { type Claim, type StreamClaims, SWEEP_MS } from './stream-claims.ts'
 
-/** Most streams, and most rows per stream, in one claim. This keeps SQLite transactions under 20 ms. */
+/**
+ * Maximum streams per claim, and maximum rows per stream in a claim. These limits keep SQLite transactions under 20 ms.
+ */
 const STREAMS = 32
 const ROWS_PER_STREAM = 16
-/** Most items per batch, because all items are in memory. */
+/** Maximum items per batch. All items of a batch are in memory at the same time. */
 const MOST_ITEMS = 10_000
-/** Most claims per batch that reach the byte limit. */
+/** A batch makes at most this many claims that leave out rows because of a claim's byte limit. */
 const MOST_FULL_CLAIMS = 8
 
 const NO_TIME: TimeLimit = { leftMs: () => 0 }
@@ -21,7 +23,7 @@ export class BatchLoop {
   readonly #maxItems: number
   readonly #gatherMs: number
   readonly #hasGroups: boolean
-  /** By group: how many streams a batch may have now. The number is lower after a whole batch was rejected. */
+  /** By group: maximum streams in the next batch. A rejected batch lowers this number. */
   readonly #sizes = new Map<string, number>()
 
   constructor(claims: StreamClaims, batch: Batch) {
@@ -31,7 +33,7 @@ export class BatchLoop {
     this.#hasGroups = batch.groupOf !== undefined
   }
 
-  /** Always false. The results of a batch are stored together anyway, so a wait for other results has no use. */
+  /** Always false. The results of a batch are stored together anyway, so waiting for other results doesn't help. */
   readonly isBusy = false
 
   notify(): void {
@@ -48,14 +50,15 @@ export class BatchLoop {
       if (this.#gatherMs > 0) await clock.sleep(this.#gatherMs, stopping)
       await gate.refresh(false)
       while (!stopping.aborted && gate.circuitWaitMs === 0 && (await this.#sendBatch())) {
-        // Newer rows wait for `gatherMs`. Otherwise, a slow target would get many small batches.
+        // Repeats until no more rows are due. Then waits for `gatherMs`. Otherwise, a slow target would get
+        // many small batches.
       }
       await wakeUp.wait(gate.circuitWaitMs > 0 ? Math.min(gate.circuitWaitMs, SWEEP_MS) : SWEEP_MS, stopping)
     }
   }
 
   /**
-   * Sends one batch of each group.
+   * Claims streams and sends them, one group after another. Releases the streams that weren't sent.
    * @returns whether more rows may already be due.
    */
   async #sendBatch(): Promise<boolean> {
@@ -72,9 +75,10 @@ export class BatchLoop {
   }
 
   /**
-   * Sends a group's streams in as many batches as needed. Stores each batch's results before the next batch.
-   * @returns `left`: streams that are still claimed. `isOpen`: whether more may be sent. `hasMoved`: whether any row
-   * made progress.
+   * Sends a group's streams in batches. Stores each batch's results before the next batch. Stops early if nothing may
+   * be sent, if a batch was split, or if no row was settled.
+   * @returns `left`: streams that are still claimed. `isOpen`: false if nothing may be sent now. `hasMoved`: whether a
+   * row was settled or a batch was split.
    */
   async #sendGroup(group: string, streams: readonly ClaimedStream[], lease: TimeLimit) {
     let left = streams
@@ -99,7 +103,8 @@ export class BatchLoop {
 
   /**
    * Claims the streams of one batch.
-   * @returns the streams, and the earliest end of their leases. `isCut`: more rows may be due.
+   * @returns the streams, and the earliest end of their leases. `isCut`: whether a limit was reached, so that
+   * more rows may be due.
    * @throws database errors, after releasing all claims.
    */
   async #gather(): Promise<Claim & { readonly isCut: boolean }> {
@@ -127,7 +132,10 @@ export class BatchLoop {
   }
 }
 
-/** Takes streams with at most `room` rows in total. The last stream may lose its later rows. */
+/**
+ * Takes streams with at most `room` rows in total. Rows of the last stream beyond `room` are left out.
+ * @returns `taken`: these streams. `left`: the other streams.
+ */
 function within(streams: readonly ClaimedStream[], room: number): { taken: ClaimedStream[]; left: ClaimedStream[] } {
   const taken: ClaimedStream[] = []
   let free = room

@@ -13,7 +13,10 @@ import { isBroken, isRefusal, requestedPauseMs } from '../contract/outcomes.ts'
 
 const CIRCUIT_BASE_MS = 5_000
 const CIRCUIT_CAP_MS = 60_000
-/** If the ends of two pauses differ by less than this (ms), they are the same pause. */
+/**
+ * A pause is ignored if it ends less than this after the current pause, in ms. Several answers may
+ * request the same pause.
+ */
 const SAME_PAUSE_MS = 250
 /** How often the destination's stored state is read, in ms. */
 const REFRESH_MS = 1_000
@@ -23,9 +26,9 @@ export interface DestinationGateOptions extends ServiceParts {
 }
 
 /**
- * Decides whether anything may be sent to a destination now. Considers rate, circuit, requested pauses (`Retry-After`),
- * and the stored state. Pauses and stops are stored. Other processes respect them, and so does this process after a
- * restart.
+ * Decides whether anything may be sent to a destination now. Considers rate, circuit, requested pauses
+ * (`Retry-After`), and the stored state. Pauses and stops are stored, so other processes respect them, and so does
+ * this process after a restart.
  */
 export class DestinationGate {
   readonly #o: DestinationGateOptions
@@ -36,14 +39,14 @@ export class DestinationGate {
   /** End of the pause that the target requested, by the steady clock. The circuit has its own pause. */
   #pausedUntil = Number.NEGATIVE_INFINITY
   #isStopped = false
-  /** Whether the suspension is stored. Other attempts in flight may report the same suspension. */
+  /** Whether the suspension is stored. Suspensions that other attempts in flight report are then ignored. */
   #isSuspensionStored = false
   /** Whether this process has claimed the row that tests the suspended destination. */
   #isProbe = false
   #fingerprint: Promise<string> | null = null
   /** Number of pauses and stops that this process has seen. */
   #halts = 0
-  /** Stored end of the circuit's latest pause. Null if it isn't stored. */
+  /** Stored end of the circuit's latest pause. Null until the pause is stored. */
   #circuitUntil: TimeText | null = null
   #refreshAt = Number.NEGATIVE_INFINITY
   /** Writes run one after another, so that the last write wins. */
@@ -81,8 +84,8 @@ export class DestinationGate {
   }
 
   /**
-   * Call this after the database handed out rows: all stored pauses and stops have ended by then. If another pause or
-   * stop began since `flush`, the gate stays closed until the database hands out rows again.
+   * Call this after a claim returned rows. The database returns rows only after all stored pauses and stops have ended.
+   * If this process saw another pause or stop since `flush`, the gate stays closed until a later claim returns rows.
    * @param halts result of `flush` before the claim.
    * @param isProbe whether the claimed row tests a suspended destination.
    */
@@ -95,9 +98,9 @@ export class DestinationGate {
   }
 
   /**
-   * Reads what operators and other processes did to the destination. If the destination was stopped or paused, claimed
-   * rows aren't sent. If the destination was resumed or answered another process, the next attempt doesn't wait for the
-   * circuit.
+   * Reads the destination's stored state, which operators and other processes change. If the destination was stopped or
+   * paused, claimed rows aren't sent. If the destination was resumed or answered another process, the next attempt
+   * doesn't wait for the circuit.
    * @param hasClaims whether this process has claimed rows.
    */
   async refresh(hasClaims: boolean): Promise<void> {
@@ -109,8 +112,8 @@ export class DestinationGate {
     // The database didn't answer.
     if (stored === null) return
     if (this.circuitWaitMs > 0) {
-      // A stored failure count of 0 shows that the destination answered. This is true only if the circuit's pause was
-      // stored.
+      // A stored failure count of 0 shows that the destination was resumed or answered another process. If the
+      // circuit's pause was never stored, the count shows nothing.
       if (stored.isOpen && stored.failures === 0 && this.#circuitUntil !== null) this.#circuit.probeNow()
     } else if (!stored.isOpen && !this.#isStopped && this.#pausedUntil <= clock.steady()) {
       this.#halt()
@@ -141,8 +144,8 @@ export class DestinationGate {
   }
 
   /**
-   * @returns a permit for one attempt. Pass it to `settle`. Null if nothing may be sent now. The next caller then gets
-   * the turn.
+   * @returns a permit for one attempt, to pass to `settle`. Null if nothing may be sent now. The turn of the rate limit
+   * is then given to the next caller.
    */
   admit(): Permit | null {
     const isHalted = this.#isStopped || this.#pausedUntil > this.#o.clock.steady()
@@ -190,7 +193,7 @@ export class DestinationGate {
 
   /**
    * Waits until all writes have finished or failed.
-   * @returns the number of pauses and stops, for `reopen`.
+   * @returns the number of pauses and stops when `flush` was called, for `reopen`.
    */
   async flush(): Promise<number> {
     const halts = this.#halts
@@ -241,8 +244,8 @@ export class DestinationGate {
     this.#halt()
     const { log, destination } = this.#o
     const { name } = destination
-    // Logs, lists, and alarms must not show personal values. Only the answer to a login can't contain any, so its text
-    // is shown.
+    // Logs, lists, and alarms show the reason, so it must not contain personal values. Only the answer to a login
+    // (`slowly`) is known to contain none, so only this answer's text is shown.
     const reason = retry === 'slowly' ? maskedText(error) : shownOutcome(error, status)
     const next =
       retry === 'manually' ? `until \`submission-mirror destination resume ${name}\`` : 'but one change at a time that tries it again'

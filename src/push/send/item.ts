@@ -46,14 +46,16 @@ export function itemMaker(destination: Pick<DestinationConfig, 'name' | 'persona
 
 /**
  * Decides whether a change is sent to `destination`. These changes aren't sent:
- * - an event or message that was inserted again after its row was deleted, or after a restore. The target already has
- * the record and would store a duplicate. A resend is sent anyway.
- * - an update of a record whose id at the target is unknown, if updates have their own request. The update would create
- * a second record.
- * - an update of only personal columns that were all left out. A person would see an empty note.
- * - if the destination gets files: a change of a document without a new file, or a repeat after a restore.
- * - a change with which a record left the filter, if the record's id at the target is unknown but needed.
- * - a change with which a record left the filter, if the target can get only files.
+ * - if duplicates are harmful: an event or message that was inserted again after its row was deleted, or after a
+ *   restore. The target already has the record and would store a duplicate. A resend is sent anyway.
+ * - if updates have their own request: an update of a record whose id at the target is unknown. The update would
+ *   create a second record.
+ * - if updates have their own request, or for AMS360: an update whose changed columns were all left out as personal. A
+ *   person would see an empty note.
+ * - if the destination gets document files: a change of a document without a new file, or a repeat after a restore.
+ * - if updates have their own request: a change after which a record no longer passes the `filter`, if the record's id
+ *   at the target is unknown.
+ * - if the request is only a document file: a change after which a record no longer passes the `filter`.
  * @returns the reason; null if the change is sent.
  */
 export function notSentReason(destination: DestinationConfig, item: PushItem, isResent: boolean): string | null {
@@ -75,16 +77,17 @@ export function notSentReason(destination: DestinationConfig, item: PushItem, is
 }
 
 /**
- * @returns whether the change is a record that is sent again after a restore (see restate.ts). Only these changes are
- * updates in a snapshot.
+ * @returns whether the change sends a record again after a restore (see restate.ts). All other
+ * snapshot rows are inserts.
  */
 function isRestated({ snapshot, operation }: PushItem): boolean {
   return snapshot && operation === 'update'
 }
 
 /**
- * Decides for a change with which a record left the `filter`. Such a change is sent even without columns or a file.
- * @returns why the change isn't sent; null if it is sent.
+ * Decides whether to send a change after which a record no longer passes the `filter`. The change is sent even if it
+ * has no columns or file.
+ * @returns why the change isn't sent; null if the change is sent.
  */
 function leavingReason(destination: DestinationConfig, { remoteId }: PushItem): string | null {
   if (destination.kind !== 'http') return null

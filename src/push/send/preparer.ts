@@ -15,8 +15,8 @@ export interface PreparerOptions extends ServiceParts {
 }
 
 /**
- * `send`: the item must be sent. `done`: nothing is sent now. `outcome` is the target's answer to a lookup, if there
- * was one.
+ * `send`: the item must be sent. `done`: nothing is sent now, and `plan` says what follows. `outcome` is the result of
+ * searching for the AMS client or for an earlier attempt; null without such a search.
  */
 export type Prepared =
   | { readonly type: 'send'; readonly item: PushItem }
@@ -24,7 +24,7 @@ export type Prepared =
 
 export const NO_OUTCOME: Outcome = { type: 'unknown', error: 'the sender gave no outcome' }
 
-/** Prepares rows for an attempt, and plans what follows its outcome. */
+/** Prepares outbox rows for an attempt. After the attempt, plans what follows. */
 export class Preparer {
   readonly #o: PreparerOptions
   readonly #reports: Reports
@@ -49,14 +49,14 @@ export class Preparer {
     }
   }
 
-  /** @returns whether preparing the row looks up an earlier attempt at the target. */
+  /** @returns whether `prepare` asks the target whether an earlier attempt of the row arrived. */
   looksUp(row: OutboxRow): boolean {
     return this.#o.kind.lookUp !== undefined && !this.#isSafe(row)
   }
 
   /**
-   * @returns whether the row may be sent without a lookup. A row with progress continues an earlier attempt, which is
-   * harmless.
+   * @returns whether the row may be sent without a lookup. True if no earlier attempt may have arrived, if duplicates
+   * are harmless, or if the row has progress and continues the earlier attempt.
    */
   #isSafe(row: OutboxRow): boolean {
     return !row.uncertain || row.progress !== null || this.#o.destination.idempotent
@@ -106,7 +106,10 @@ export class Preparer {
     return await kind.lookUp(item, cancelled).catch(lookupFailure)
   }
 
-  /** @returns a wait if the target may not show an earlier attempt yet. Null if the attempt is old enough. */
+  /**
+   * @returns a throttled outcome while the target may not show the earlier attempt yet. Null if the attempt is old
+   * enough (`lookupAfterMs`).
+   */
   #notYet({ triedAt }: OutboxRow): Outcome | null {
     const { kind, clock } = this.#o
     const waitMs = lookupWaitMs(kind.lookupAfterMs, triedAt ?? timeFromMs(clock.now()), clock)
@@ -117,7 +120,7 @@ export class Preparer {
 
   /**
    * Plans what follows an outcome.
-   * @param isLookup whether the outcome is from a lookup of an earlier attempt.
+   * @param isLookup whether the outcome is from preparing a row whose earlier attempt may have arrived.
    */
   plan(row: OutboxRow, outcome: Outcome, isLookup: boolean, cancelled: AbortSignal): AttemptPlan {
     const { destination, clock, kind } = this.#o

@@ -11,7 +11,7 @@ import { ContentFilter, type JudgedRow, judgeRows } from '../queue/judge.ts'
 import { rowsFor, wholeRow } from '../queue/queued-rows.ts'
 import { itemMaker, notSentReason } from './item.ts'
 
-/** Of a submission, only this many of the newest changes are searched. */
+/** Only this many of a submission's newest changes are searched. */
 const LOOKED = 500
 
 const FILTERED = 'not sent: the filters of the destination leave it out'
@@ -29,7 +29,7 @@ export interface PreviewedChange {
  * Shows what a destination would get for one change, or for a submission's newest changes. Shows changes even if they
  * were sent before. Queues nothing.
  * @param which the `seq` of the change, or the submission.
- * @param limit most changes to show.
+ * @param limit maximum number of changes to show.
  * @throws TransientError if the `filter` can't be evaluated now.
  */
 export async function previewChanges(
@@ -42,7 +42,7 @@ export async function previewChanges(
   const epochs = await readEpochs(q)
   const everything = { ...destination, entities: null, operations: null, eventTypes: null, maxAgeMs: null, backfill: true, logEpoch: '' }
   const wanted = await rowsFor(q, [{ ...destination, logEpoch: '' }], looked, epochs, true)
-  // A single change is shown even if the settings leave it out. This may explain why the change never arrived.
+  // A single change is shown even if the settings leave it out. `notSent` then explains why the change never arrived.
   const { rows } = which.seq === undefined ? wanted : await rowsFor(q, [everything], looked, epochs, true)
   const passing = new Set(wanted.rows.map(({ seq }) => seq))
   const emptied = new Set(looked.filter(({ isEmptied }) => isEmptied).map(({ seq }) => seq))
@@ -57,7 +57,7 @@ export async function previewChanges(
   })
 }
 
-/** A row as it would be sent for one change. `of` is the `seq` of this change. */
+/** An outbox row as it would be sent for one change. `of` is the `seq` of this change. */
 interface ShownRow {
   readonly row: NewOutboxRow
   readonly of: number

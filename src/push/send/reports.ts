@@ -39,7 +39,7 @@ export class Reports {
     const ended = outcome.type === 'unknown' ? 'failed' : outcome.type
     this.#o.observer.count('push_attempts_total', { destination, outcome: state === 'ready' ? ended : state })
     if (state !== 'delivered') this.#logFailure(row, outcome, plan)
-    // A snapshot row may be old, and a resent change arrived long ago. Neither shows the current lag.
+    // A snapshot row or a resent change may be old. The time since the change then isn't the current lag.
     else if (!row.snapshot && row.resent === null)
       this.#o.observer.time('push_lag_seconds', (this.#o.clock.now() - msFromTime(row.changedAt)) / 1000, { destination })
   }
@@ -72,9 +72,9 @@ export class Reports {
   }
 
   /**
-   * Traces an attempt, if a trace listener exists. The attempt is the last step of the deliveries that caused its
-   * changes.
-   * @returns a function to call after the attempt, with the items and an outcome for each.
+   * Begins to trace an attempt, if a trace listener exists. The trace shows the attempt as the last step of the
+   * deliveries that caused the changes.
+   * @returns a function to call after the attempt, with the items and one outcome per item.
    */
   beginTrace(): (items: readonly PushItem[], outcomes: readonly Outcome[]) => void {
     const { clock, log, observer } = this.#o

@@ -13,7 +13,9 @@ export interface RowSenderOptions extends PreparerOptions {
   readonly gate: DestinationGate
 }
 
-/** When to stop. `stopping` applies before the next row, `cancelled` during a row. */
+/**
+ * When to stop. If `stopping` aborts, no other row is begun. If `cancelled` aborts, the attempt in flight is aborted.
+ */
 export interface Limits {
   readonly stopping: AbortSignal
   readonly cancelled: AbortSignal
@@ -58,7 +60,7 @@ export class RowSender {
       if (plan === null) break
       rows.push(plan.row)
       if (plan.row.state === 'skipped') this.#o.gate.release()
-      // The target's new id of the record isn't stored yet. Later rows of the stream may need it.
+      // The record's new id at the target isn't stored yet. Later rows of the stream may need this id.
       if (plan.row.remoteId !== null) newIds.set(recordText(row), plan.row.remoteId)
       step = plan.stream
       if (step.type !== 'go_on') break
@@ -92,7 +94,7 @@ export class RowSender {
     const { gate, kind } = this.#o
     const { cancelled } = limits
     if (!(await this.#turn(limits))) return null
-    // Reads the state again, because gathering rows and waiting for the rate limit may have taken long.
+    // Reads the destination's state again, because gathering rows and waiting for the rate limit may have taken long.
     await gate.refresh(true)
     const permit = gate.admit()
     if (permit === null) return null
@@ -123,7 +125,7 @@ export class RowSender {
 
   /**
    * Waits until the next attempt may begin. With a rate limit, waits only while the lease leaves time for the attempt.
-   * @returns false if no attempt may begin. At a slow rate, a later claim gets the turn.
+   * @returns false if no attempt may begin. The row then waits for a later claim.
    */
   async #turn({ stopping, until }: Limits): Promise<boolean> {
     const { gate, clock } = this.#o
@@ -138,7 +140,7 @@ export class RowSender {
 
   /**
    * Sends one row.
-   * @returns what follows; null if nothing may be sent now.
+   * @returns the plan for the row; null if nothing may be sent now.
    */
   async #attempt(row: OutboxRow, cancelled: AbortSignal): Promise<AttemptPlan | null> {
     const { gate, kind } = this.#o
@@ -226,8 +228,8 @@ function isOfTarget(outcome: Outcome): boolean {
 }
 
 /**
- * @returns the outcome that describes the target: a suspension, otherwise a pause, otherwise the last attempt's
- * outcome.
+ * @returns the outcome of a batch that describes the target best: a suspension, otherwise a requested pause, otherwise
+ * the last attempt's outcome.
  */
 function verdictOf(outcomes: readonly Outcome[]): Outcome | null {
   const suspension = outcomes.find((outcome) => outcome.type === 'suspend')

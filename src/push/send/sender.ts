@@ -13,10 +13,13 @@ import { StreamLoop } from './stream-loop.ts'
 
 /** How long results wait to be stored together while many streams are in flight, in ms. */
 const GATHER_MS = 32
-/** Part of SHUTDOWN_GRACE for storing the last results, in ms. At most a quarter is used. */
+/** Part of SHUTDOWN_GRACE for storing the last results, in ms. At most a quarter of SHUTDOWN_GRACE is used for this. */
 const SETTLE_MS = 1_500
 
-/** @returns how long a stopping sender waits for attempts in flight. The rest of `graceMs` is for storing results. */
+/**
+ * @returns how long a stopping sender waits for attempts in flight, in ms. The rest of `graceMs` is
+ * for storing results.
+ */
 export function attemptsGraceMs(graceMs: number): number {
   return graceMs - Math.min(SETTLE_MS, graceMs / 4)
 }
@@ -25,14 +28,16 @@ export interface SenderOptions extends ServiceParts {
   readonly destination: DestinationConfig
   readonly kind: DeliveryKind
   /**
-   * Time for attempts in flight and for storing results when the sender stops, in ms. After it, attempts are aborted.
+   * Time to finish when the sender stops, in ms. Attempts in flight are aborted after `attemptsGraceMs(graceMs)`. The
+   * rest of the time is for storing results.
    */
   readonly graceMs: number
 }
 
 /**
- * Sends the outbox rows of one destination. Claims streams under leases. Depending on the kind, sends the rows of one
- * stream, or of many streams together. Stores results in groups. Doesn't close the kind, which may be used again.
+ * Sends the outbox rows of one destination. Claims streams under leases. Depending on the kind, sends each
+ * stream separately, or sends rows of many streams in batches. Stores the results of several streams together.
+ * Doesn't close the kind.
  */
 export class Sender implements Service {
   readonly name: string
@@ -64,8 +69,8 @@ export class Sender implements Service {
     if (signal.aborted) grace()
     try {
       const { db, destination } = this.#o
-      // On SQLite, only this process sends, and it hasn't claimed anything yet. All existing claims are from a killed
-      // process.
+      // On SQLite, only this process sends, and no stream is claimed yet. All existing claims are
+      // from a killed process.
       if (db.kind === 'sqlite') await releaseAllStreams(db, destination.name)
       this.#loop = this.#createLoop(signal, cancelled.signal)
       await this.#loop.run()
@@ -96,7 +101,7 @@ export class OutboxSignal implements Service {
   readonly #db: Db
   readonly #senders: Iterable<Sender>
 
-  /** @param senders running senders. They are read again at each signal. */
+  /** @param senders the running senders. Senders may be added and removed: each signal reads `senders` again. */
   constructor(db: Db, senders: Iterable<Sender>) {
     this.#db = db
     this.#senders = senders

@@ -4,7 +4,7 @@ import type { TimeLimit } from '../../base/time-limit.ts'
 import type { ServiceParts } from '../../store/engine/db.ts'
 import { type StreamResult, settleStreams } from '../../store/outbox/work.ts'
 
-/** Most rows per transaction. This keeps SQLite transactions under 20 ms. */
+/** Maximum rows per transaction. This limit keeps SQLite transactions under 20 ms. */
 export const SETTLED_ROWS = 400
 const RETRY_BASE_MS = 100
 const RETRY_CAP_MS = 2_000
@@ -27,7 +27,10 @@ interface Waiting {
   readonly done: () => void
 }
 
-/** Stores the results of streams. All waiting results are stored together, one transaction at a time. */
+/**
+ * Stores the results of streams. Combines waiting results in transactions of up to `SETTLED_ROWS` rows, and runs one
+ * transaction at a time.
+ */
 export class Settler {
   readonly #o: SettlerOptions
   readonly #waiting: Waiting[] = []
@@ -38,8 +41,9 @@ export class Settler {
   }
 
   /**
-   * Stores results. Resolves when the results are stored or storing has failed. After a failure, the next claim sends
-   * the rows again. Results of up to `SETTLED_ROWS` rows are stored in one transaction, all or none.
+   * Stores results. Resolves when the results are stored or storing has failed. After a failure, the rows are claimed
+   * again when their lease ends. If duplicates are harmful, these rows are then uncertain. Results of up to
+   * `SETTLED_ROWS` rows are stored in one transaction, all or none.
    */
   async add(results: readonly StreamResult[], until: TimeLimit): Promise<void> {
     const stored = parts(results).map((part) => new Promise<void>((done) => void this.#waiting.push({ results: part, until, done })))
@@ -87,7 +91,7 @@ export class Settler {
         }
         return
       } catch (error) {
-        // Storing is retried, because the attempts took place. Without stored results, the attempts would be repeated.
+        // Storing is retried, because the rows were already sent. Without stored results, the rows would be sent again.
         const again = error instanceof TransientError && !cancelled.aborted
         left = again ? left.filter(({ until }) => until.leftMs() > 0) : []
         if (attempt === 0 || left.length === 0) {
@@ -122,8 +126,8 @@ function rowsIn(results: readonly StreamResult[]): number {
 }
 
 /**
- * @returns whether the result only reports deliveries. If such a result is lost, the rows are sent again, in order and
- * with the same ids.
+ * @returns whether the result only reports deliveries without new ids at the target. If duplicates are harmless, such a
+ * result may be lost: the rows are sent again, in order and with the same message ids.
  */
 function isDelivered({ rows, next }: StreamResult): boolean {
   return next.type === 'due' && rows.every(({ state, remoteId }) => state === 'delivered' && remoteId === null)

@@ -13,21 +13,22 @@ import type { Settler } from './settler.ts'
 
 /** How often the outbox is read if no signal arrives, in ms. */
 export const SWEEP_MS = 1_000
-/** How often streams without a client are claimed for a lookup, in ms. */
+/** How often streams without a known AMS client are claimed to look up the client, in ms. */
 const SEARCH_MS = 5_000
 /**
- * How often to check whether the clients of waiting streams are now known, in ms. A person who adds a row to `push_map`
- * sends no signal.
+ * How often to check whether the AMS clients of unmapped streams are now known, in ms. A person who adds a row to
+ * `push_map` sends no signal.
  */
 const MAPPED_MS = 10_000
-/** Most streams per check. More would block the event loop. */
+/** Maximum streams per query of this check. A larger query would block the event loop. */
 const MAPPED_STREAMS = 500
 /**
- * Lease of a stream in addition to the time of its attempts, in ms. No attempt begins in the margin at the lease's end.
+ * `LEASE_MS`: how long the lease of a stream is, in addition to the time for requests. `LEASE_MARGIN_MS`: how much of
+ * the lease must be left when the last attempt ends. Both in ms.
  */
 const LEASE_MS = 30_000
 const LEASE_MARGIN_MS = 5_000
-/** Most requests per row: find the client, look up an earlier attempt, send. */
+/** Maximum requests per row: find the client, look up an earlier attempt, send. */
 const MOST_REQUESTS = 3
 
 /** What the parts of one destination's sender share. */
@@ -54,7 +55,7 @@ function longestRowMs({ timeoutMs }: Pick<DestinationConfig, 'timeoutMs'>, reque
   return timeoutMs * requests + LEASE_MARGIN_MS
 }
 
-/** @returns the longest lease of a destination's streams, in ms, for every kind. */
+/** @returns the longest lease that a stream of this destination can have, in ms. */
 export function longestStreamLeaseMs(destination: Pick<DestinationConfig, 'timeoutMs'>): number {
   return LEASE_MS + destination.timeoutMs + longestRowMs(destination, MOST_REQUESTS)
 }
@@ -68,7 +69,7 @@ export class StreamClaims {
   #searchAt = Number.NEGATIVE_INFINITY
   #mappedAt = Number.NEGATIVE_INFINITY
   /**
-   * Streams without an attempt. They are collected during one turn of the event loop, then released in one transaction.
+   * Claimed streams without an attempt. Collected during one turn of the event loop, then released in one transaction.
    */
   readonly #untouched: ClaimedStream[] = []
   #releasing: Promise<void> | null = null
@@ -83,7 +84,7 @@ export class StreamClaims {
   }
 
   /**
-   * Claims due streams. New pauses and stops are stored first, so that the claim respects them.
+   * Claims due streams. Stores new pauses and stops of the destination first, so that the claim respects them.
    * @throws database errors, after releasing all claims.
    */
   async claim(streams: number, rowsPerStream: number): Promise<Claim> {
@@ -116,7 +117,7 @@ export class StreamClaims {
     return true
   }
 
-  /** Releases streams whose client is now known, or no longer needed. */
+  /** Makes streams due whose AMS client is now known or no longer needed. */
   async #releaseMapped(): Promise<void> {
     const { db, clock, destination, stopping } = this.context
     if (clock.steady() < this.#mappedAt) return
@@ -131,9 +132,7 @@ export class StreamClaims {
     return { stopping, cancelled, until: earlier(lease, this.#rowMs) }
   }
 
-  /**
-   * Stores the results of streams. Results of one answer are stored together. Streams without an attempt are released.
-   */
+  /** Stores the results of streams. Releases streams without an attempt. */
   async settle(results: readonly StreamResult[], lease: TimeLimit): Promise<void> {
     const attempted = results.filter(({ rows }) => rows.length > 0)
     const untouched = results.filter(({ rows }) => rows.length === 0)
@@ -152,7 +151,7 @@ export class StreamClaims {
 
   /**
    * Waits for a claim.
-   * @param streams that were claimed before.
+   * @param streams streams that were claimed before.
    * @throws errors of `claiming`, after releasing `streams`.
    */
   async orRelease<T>(streams: readonly ClaimedStream[], claiming: Promise<T>): Promise<T> {
@@ -164,11 +163,11 @@ export class StreamClaims {
     }
   }
 
-  /** Releases streams without an attempt. If this fails, their leases expire. */
+  /** Releases streams without an attempt. If the database fails, the streams stay claimed until their leases end. */
   async release(streams: readonly ClaimedStream[]): Promise<void> {
     const { db, log, destination, gate } = this.context
     if (streams.some(({ isProbe }) => isProbe)) gate.releaseProbe()
-    // A row is uncertain if an earlier attempt may have arrived. Such rows stay uncertain.
+    // Rows whose earlier attempt may have arrived stay uncertain. Other rows lose the mark that the claim set.
     const uncertain = streams.filter((stream) => stream.rows.some((row) => row.uncertain))
     const certain = streams.filter((stream) => !uncertain.includes(stream))
     try {

@@ -4,14 +4,15 @@ import { type StreamClaims, SWEEP_MS } from './stream-claims.ts'
 
 const ROWS_PER_STREAM = 16
 /**
- * Both numbers apply per stream that may be sent at the same time. `CLAIMED_AHEAD`: how many streams to hold. `ENOUGH`:
- * below this number, more streams are claimed.
+ * If duplicates are harmless, streams are claimed ahead. Both numbers are multiples of the destination's
+ * `concurrency`. If at most `ENOUGH` times `concurrency` streams are claimed, more are claimed, up to `CLAIMED_AHEAD`
+ * times `concurrency`.
  */
 const CLAIMED_AHEAD = 4
 const ENOUGH = 2
 /**
- * With a rate limit, streams are claimed for this many seconds. With more streams, leases could expire while waiting
- * for the rate limit.
+ * With a rate limit, this is the number of seconds for which streams are claimed ahead. Leases of more streams could
+ * end while the streams wait for the rate limit.
  */
 const CLAIM_SECONDS = 5
 
@@ -24,9 +25,8 @@ interface QueuedStream {
 }
 
 /**
- * Sends several streams at the same time. Streams are claimed ahead, so that sending never waits for the database. If
- * duplicates are harmful, nothing is claimed ahead. Each claim then takes one row per stream, which is sent
- * immediately.
+ * Sends several streams at the same time. If duplicates are harmless, claims streams ahead, so that sending doesn't
+ * wait for the database. If duplicates are harmful, claims one row per stream and sends the row immediately.
  */
 export class StreamLoop {
   readonly #claims: StreamClaims
@@ -48,7 +48,10 @@ export class StreamLoop {
     this.#rowsPerStream = this.#claimsAhead ? ROWS_PER_STREAM : 1
   }
 
-  /** Whether many streams are in flight. After a short delay, their results can be stored together. */
+  /**
+   * Whether more than half of the allowed streams are in flight. The results of several streams are then stored
+   * together after a short wait. Always false if duplicates are harmful.
+   */
   get isBusy(): boolean {
     return this.#claimsAhead && this.#running * 2 > this.#claims.context.destination.concurrency
   }
@@ -96,8 +99,8 @@ export class StreamLoop {
 
   async #claim(room: number): Promise<void> {
     const { gate, stopping } = this.#claims.context
-    // Without claiming ahead, a claimed row counts as attempted. The rate limit must therefore allow the attempt before
-    // the claim.
+    // If duplicates are harmful, a claimed row counts as attempted. The rate limit must therefore allow the
+    // attempt before the claim.
     const hasTurn = !this.#claimsAhead && gate.rate !== null
     if (hasTurn && !(await gate.turn(stopping))) return
     const notifications = this.#notifications
@@ -135,8 +138,8 @@ export class StreamLoop {
     await this.#claims.settle([result], lease)
     const { next, rows } = result
     if (rows.length === 0 || next.type !== 'due') return
-    // The stream may have more due rows: rows without an attempt, rows beyond the claim, newer rows, or a row to
-    // continue.
+    // The stream may have more due rows: claimed rows without an attempt, rows beyond the claim, newer rows, or
+    // an unfinished row.
     const isLeft =
       rows.length < stream.rows.length ||
       stream.rows.length === this.#rowsPerStream ||

@@ -15,27 +15,30 @@ import { type Answer, type Failure, localFailure, unanswered, unclear } from '..
 import type { Transport, TransportResult } from '../transport/transport.ts'
 import { reasonOf } from './judge.ts'
 
-/** Result of a request. `code` is the error that the queue answered. `failure`: the queue gave no usable answer. */
+/**
+ * Result of a request. `output`: the queue's answer. `code`: the error code in the queue's answer.
+ * `failure`: no usable answer.
+ */
 export type Reply<T> = { readonly output: T } | { readonly code: string; readonly answer: Answer } | { readonly failure: Failure }
 
-/** `timeoutMs` limits the whole call, from finding credentials to the last byte of the answer. */
+/** `timeoutMs` limits the whole call, from getting credentials to the last byte of the answer. */
 export interface CallLimits {
   readonly timeoutMs: number
   readonly signal: AbortSignal
 }
 
-/** The two requests to a queue. Both never reject. */
+/** The two requests to a queue. Neither rejects. */
 export interface Sqs {
   send(entries: SendMessageBatchRequestEntry[], limits: CallLimits): Promise<Reply<SendMessageBatchCommandOutput>>
   attributes(names: QueueAttributeName[], limits: CallLimits): Promise<Reply<Readonly<Record<string, string>>>>
 }
 
-/** One call, as the SDK passes it to the request handler. */
+/** Options of one call. The SDK passes these options to the request handler. */
 interface Call {
   readonly abortSignal: AbortSignal
   readonly timeoutMs: number
   readonly got: {
-    /** null if no request was sent. */
+    /** The result that the request handler stores; null if no request was sent. */
     result: TransportResult | null
   }
 }
@@ -52,9 +55,10 @@ interface SignedRequest {
 }
 
 /**
- * Creates the SDK's client of one queue. Requests go through `transport`: only to allowed addresses, and never twice.
- * @param destination without `queue.access_key_id`, the SDK searches for credentials, and may send requests to get
- * them.
+ * Creates the SDK's client of one queue. Requests go through `transport`, which connects only to allowed addresses and
+ * never repeats a request.
+ * @param destination if `queue.access_key_id` isn't set, the SDK searches for credentials, and may send
+ * requests to get them.
  */
 export function openSqs({ queue }: Pick<QueueDestination, 'queue'>, transport: Transport, clock: Clock): Sqs {
   const client = new SQSClient({ ...clientOptions(queue), requestHandler: { handle: handleBy(transport) } })
@@ -73,7 +77,7 @@ export function openSqs({ queue }: Pick<QueueDestination, 'queue'>, transport: T
 function clientOptions({ url, region, accessKeyId, secretAccessKey }: QueueDestination['queue']) {
   return {
     region,
-    // Set explicitly, so that environment variables can't redirect requests.
+    // Set explicitly. Otherwise, environment variables could redirect requests.
     endpoint: new URL(url).origin,
     useFipsEndpoint: false,
     useDualstackEndpoint: false,
@@ -109,9 +113,11 @@ function failed(error: unknown, result: TransportResult | null): Exclude<Reply<n
   const [text = ''] = messageOf(error).split('\n')
   if (result === null) return { failure: localFailure(reasonOf(text), false) }
   if (result.type !== 'answer') return { failure: unanswered(result) }
-  // After a 2xx, the queue accepted some or all messages. The answer doesn't show which messages.
+  // The queue answered 2xx, so it may have accepted some or all messages. The answer can't be read, so the
+  // outcome is unknown.
   if (result.status < 300) return { failure: unclear(result, `its answer cannot be used: ${reasonOf(text)}`) }
-  // `Code` is the older error code, which is in a header.
+  // `Code` is the error code of the queue's older interface, which the queue sends in a header. Without this header,
+  // `name` has the error code.
   const { name = '', Code: code = name } = error as { readonly name?: string; readonly Code?: string }
   return { code, answer: { ...result, reason: reasonOf(`${code}: ${text}`) } }
 }
@@ -122,7 +128,7 @@ function handleBy(transport: Transport) {
     const call = options as Call
     const { protocol, hostname, port, path, method, headers, body = null } = request
     const url = `${protocol}//${hostname}${port === undefined ? '' : `:${port}`}${path}`
-    // Uses the bytes without a copy. `Buffer.from(body)` would convert the SDK's byte type to text first.
+    // Shares the bytes of `body` instead of copying them.
     const content = body instanceof Uint8Array ? Buffer.from(body.buffer, body.byteOffset, body.byteLength) : body
     const result = await transport.send({ method, url, headers, body: content, timeoutMs: call.timeoutMs }, call.abortSignal)
     call.got.result = result

@@ -25,7 +25,7 @@ const RIGHTS = 'the credentials may not send; allow sqs:SendMessage and sqs:GetQ
 const QUEUE = 'the queue cannot be used by this address; compare queue.url with what the console of AWS shows'
 const ENCRYPTION = "the queue's own key for encryption cannot be used; allow kms:GenerateDataKey and kms:Decrypt on it, and enable it"
 
-/** Errors that affect every message, and how to fix them. */
+/** Error codes that affect every message, each with the text that says how to fix the cause. */
 const STOPS: Readonly<Record<string, string>> = {
   AccessDenied: RIGHTS,
   AccessDeniedException: RIGHTS,
@@ -46,7 +46,7 @@ const STOPS: Readonly<Record<string, string>> = {
   QueueDoesNotExist: QUEUE,
   InvalidSecurity: QUEUE,
   UnsupportedOperation: QUEUE,
-  // Error codes of the queue's older interface, which the SDK still returns, and of the newer interface.
+  // KMS error codes of the queue's older interface, which the SDK still returns, and of the newer interface.
   'KMS.AccessDeniedException': ENCRYPTION,
   'KMS.DisabledException': ENCRYPTION,
   'KMS.InvalidKeyUsageException': ENCRYPTION,
@@ -62,15 +62,16 @@ const STOPS: Readonly<Record<string, string>> = {
 }
 
 /**
- * Errors that are temporary although their status means a rejection. The next attempt is signed with a corrected clock.
+ * Errors about the signature's time. These errors are temporary, although their status means a rejection: the SDK
+ * corrects its clock before it signs the next attempt.
  */
 const PASSES = /^(?:Expired|RequestExpired|RequestTimeTooSkewed|RequestInTheFuture)/
-/** Matches the message for a signature rejected because of the clock. */
+/** Matches the reason of an answer that rejects the signature because of the clock. */
 const CLOCK = /signature (?:expired|not yet current)/i
 
 /**
  * @returns the outcome of an error that the queue answered.
- * @param code the queue's error code. Older queues put the service's old name in front.
+ * @param code the queue's error code. Older queues add the prefix `AWS.SimpleQueueService.`.
  * @param idempotent whether duplicates are harmless.
  */
 export function judged(code: string, answer: Answer, idempotent: boolean): Failure {
@@ -86,14 +87,14 @@ export function judged(code: string, answer: Answer, idempotent: boolean): Failu
 
 /** @returns the outcome of one rejected message of a batch. */
 export function judgedEntry({ Code = 'unknown', Message = '', SenderFault = false }: BatchResultErrorEntry, idempotent: boolean): Outcome {
-  // The error of one message has no status. A whole request with the same error has this status.
+  // The error of one message has no HTTP status. Uses the status that a whole request with the same error has.
   const status = SenderFault ? 400 : 500
   const reason = reasonOf(Message === '' ? Code : `${Code}: ${Message}`)
   const answer: Answer = { type: 'answer', status, headers: {}, body: '', cut: null, retryAfterMs: null, reason }
   return judged(Code, answer, idempotent)
 }
 
-/** @returns a text of the queue, shortened and without secrets. */
+/** @returns an error text of the queue, shortened and without secrets. */
 export function reasonOf(text: string): string {
   return withoutSecretWords(text).slice(0, REASON_LENGTH)
 }

@@ -4,13 +4,13 @@ import { changeMessage } from '../contract/change-message.ts'
 import type { PushItem } from '../contract/delivery.ts'
 
 export interface QueueMessage {
-  /** The message without `Id`, its number in a batch. */
+  /** The batch entry, without `Id`. `Id` is the message's position in its batch. */
   readonly entry: Omit<SendMessageBatchRequestEntry, 'Id'>
   /** Size as the queue counts it: body and attributes. */
   readonly bytes: number
 }
 
-/** Limit of a message and of a batch, in bytes. A queue's own limit may be lower. */
+/** Size limit of a message and of a batch, in bytes. A queue's own limit may be lower. */
 export const MOST_BYTES = 1_048_576
 export const MOST_MESSAGES = 10
 const GROUP_LENGTH = 128
@@ -19,9 +19,9 @@ const ATTRIBUTE = 'message-id'
 const TYPE = 'String'
 
 /**
- * Characters that a queue rejects. In JSON, these characters only occur inside strings, where they can be escaped. JSON
- * made by this program already escapes control characters and lone surrogates. Stored JSON from other sources may
- * contain them.
+ * Characters that a queue rejects. In JSON, they occur only inside strings, where they can be escaped. This program
+ * escapes control characters and lone surrogates when it writes JSON. The stored JSON of a row may contain such
+ * characters unescaped.
  */
 const REFUSED = /[^\t\n\r\u{20}-\u{d7ff}\u{e000}-\u{fffd}\u{10000}-\u{10ffff}]/gu
 
@@ -42,10 +42,14 @@ export function queueMessage(item: PushItem, isFifo: boolean): QueueMessage {
   }
 }
 
-/** @returns the group whose messages stay in order: one per submission, and one per account for its other changes. */
+/**
+ * @returns the FIFO group, whose messages stay in order. Each submission has a group. Changes without a submission
+ * share one group per account.
+ */
 function groupOf({ account, submissionId }: PushItem): string {
   const name = submissionId === null ? account : `${account}/${submissionId}`
-  // A group name allows letters, digits, and punctuation. A hash replaces other or longer names.
+  // A group name may contain only letters, digits, and punctuation. A hash replaces names with other characters, and
+  // names that are too long.
   return /^[\x21-\x7e]+$/.test(name) && name.length <= GROUP_LENGTH ? name : hash('sha256', name)
 }
 

@@ -21,8 +21,8 @@ const LOOK_MS = 1_000
 const BLOCK = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g
 
 /**
- * A destination's client certificate. Its files may be replaced at any time. During a replacement, the files may not
- * match. The earlier certificate then stays in use.
+ * A destination's client certificate. Its files may be replaced at any time. If the new certificate is there but the
+ * new key isn't, the earlier certificate stays in use.
  */
 export class ClientTls {
   readonly #files: TlsFiles
@@ -38,8 +38,8 @@ export class ClientTls {
   }
 
   /**
-   * @returns the TLS content, or one sentence on why nothing can be sent. The content stays the same object until the
-   * files change.
+   * @returns the TLS content, or one sentence on why nothing can be sent. Returns the same object
+   * until the files change.
    */
   current(): { readonly content: TlsContent } | { readonly problem: string } {
     if (this.#clock.steady() >= this.#lookAt) this.#look()
@@ -63,8 +63,8 @@ export class ClientTls {
 }
 
 /**
- * @returns one sentence per problem. An expired certificate isn't a problem here, because it must not block everything
- * else.
+ * @returns one sentence per problem of the files. An expired certificate isn't reported, because a problem makes
+ * all settings invalid.
  */
 export function checkTlsFiles(destination: { readonly name: string; readonly tls: TlsFiles | null }): string[] {
   const found = destination.tls === null ? null : loadTls(destination.tls)
@@ -111,7 +111,10 @@ function loadTls(files: TlsFiles): LoadedTls | { readonly problem: string } {
   return { content: { ...trust, cert, key }, validFrom: Date.parse(certificate.validFrom), validTo: Date.parse(certificate.validTo) }
 }
 
-/** @returns the first certificate of a file, which is the client's. Null if a certificate of the file is unreadable. */
+/**
+ * @returns the first certificate of a file; in `tls.cert`, the client's certificate. Null if the file has no
+ * certificate, or an unreadable certificate.
+ */
 function certificateIn(pem: string): X509Certificate | null {
   try {
     const [first = null] = (pem.match(BLOCK) ?? []).map((block) => new X509Certificate(block))
@@ -129,7 +132,7 @@ function keyIn(pem: string): KeyObject | null {
   }
 }
 
-/** @returns a text that changes when a file is written, replaced, or becomes unreachable. */
+/** @returns a text that changes if a file is written, is replaced, or can't be found. */
 function stampOf(files: TlsFiles): string {
   return Object.values(files)
     .map((path) => (path === null ? '' : stampOfFile(path)))

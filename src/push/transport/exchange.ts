@@ -68,7 +68,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
   run(dispatcher: Dispatcher, options: Dispatcher.DispatchOptions): Promise<TransportResult> {
     const { signal, timeoutMs } = this.#patience
     if (signal.aborted) return Promise.resolve({ type: 'not_sent', error: 'stopped before it was sent', permanent: false })
-    // A timer of AbortSignal.timeout can't be cleared. A busy queue would accumulate thousands of timers.
+    // A timer of AbortSignal.timeout can't be cleared. With such timers, a busy queue would accumulate
+    // thousands of them.
     this.#cancelTimeout = this.#clock.after(timeoutMs, () => this.#giveUp(`no whole answer within ${timeoutMs} ms`))
     signal.addEventListener('abort', this.#abort, { once: true })
     try {
@@ -81,7 +82,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller
-    // The request was aborted while it waited for a connection. Nothing was written.
+    // If the exchange is settled, the request was aborted while it waited for a connection. Nothing was written.
     if (this.#isSettled) controller.abort(new Error('aborted'))
   }
 
@@ -119,7 +120,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
       retryAfterMs: retryAfterMs(this.#headers, this.#clock.now()) ?? null,
     } as const
     const encodings = encodingsOf(this.#headers['content-encoding'])
-    // undici keeps this object while the connection is idle, so the chunks are freed here.
+    // undici keeps this exchange while the connection is idle, so the chunks are freed here.
     const chunks = this.#chunks.splice(0)
     if (encodings.length === 0) this.#settle({ ...answer, body: Buffer.concat(chunks).toString(), cut })
     else this.#settle(this.#decode(chunks, encodings, cut).then((read) => ({ ...answer, ...read })))
@@ -176,8 +177,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
 }
 
 /**
- * @returns the error as a phrase. Only the error code is used, such as ECONNREFUSED. Messages of libraries may contain
- * secrets.
+ * @returns the error as a phrase. Only the error code is used, such as ECONNREFUSED. Messages of libraries
+ * may contain secrets.
  */
 function describe(error: unknown): string {
   if (error instanceof Error && error.name === 'RefusedAddressError') return error.message

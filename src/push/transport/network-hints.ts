@@ -52,8 +52,8 @@ const OF_CLIENT = new Set<string | undefined>([ASKS, NO_HANDSHAKE, REFUSES])
 
 /**
  * @param code code of a network or TLS error.
- * @returns whether the server rejected the client's certificate. With TLS 1.3, this error arrives after the client
- * wrote its request. Without the certificate, the server didn't read the request.
+ * @returns whether the server rejected the client's certificate. The server then didn't read the request. With TLS 1.3,
+ * the client gets this error only after it wrote the request.
  */
 export function refusesClient(code: string): boolean {
   return OF_CLIENT.has(HINTS[code])

@@ -39,9 +39,9 @@ export interface Transport {
 
 export interface TransportOptions {
   readonly clock: Clock
-  /** Most bytes that are read of an answer's body. */
+  /** Maximum bytes that are read of an answer's body. */
   readonly bodyLimitBytes?: number
-  /** Resolves host names, like `dns.lookup` with `all`. Tests replace it. */
+  /** Resolves host names, like `dns.lookup` with `all`. Tests pass their own function. */
   readonly lookup?: LookupAll
 }
 
@@ -51,8 +51,9 @@ const NO_URL = 'the URL is not an http or https URL'
 /** Default limit of an answer, in bytes. Enough for an error text. */
 const BODY_LIMIT_BYTES = 256 * 1024
 /**
- * Methods that HTTP lets a client repeat. Other methods get a new connection if duplicates are harmful. On a reused
- * connection that the target closes, the outcome would be unknown.
+ * Methods that HTTP lets a client repeat. If duplicates are harmful, the connection closes after a request with another
+ * method, so that the next request gets a new connection. If the target closed a reused connection, the outcome of the
+ * request would be unknown.
  */
 const REPEATABLE = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE'])
 
@@ -75,7 +76,7 @@ export function openTransport(
   let target: Target = { url: '', refusal: NO_URL, origin: '', path: '' }
   return {
     send(request, signal) {
-      // Most destinations have one URL, so the last checked URL is cached.
+      // Most destinations have one URL, so the result for the last URL is cached.
       if (request.url !== target.url) target = judge(request.url, allowPrivate, allowHosts)
       if (target.refusal !== null) return Promise.resolve({ type: 'not_sent', error: target.refusal, permanent: true })
       const current = dispatchers.current()

@@ -8,10 +8,10 @@ import { localFailure, lookupWaitMs, requestedPauseMs } from '../contract/outcom
 import type { DestinationGate } from '../send/destination-gate.ts'
 import { itemMaker } from '../send/item.ts'
 
-/** Longest wait for an unresponsive target, in ms. If the target requested a pause, the wait starts after the pause. */
+/** Longest wait until a request is allowed, in ms. If the target requested a pause, the wait starts after the pause. */
 const PATIENCE_MS = 60_000
 const LONGEST_PAUSE_MS = 3_600_000
-/** Most requests for one row if each answer requests a pause. */
+/** Maximum requests for one row. Each answer that requests a pause is followed by another request. */
 const MOST_LOOKS = 5
 /** How often to check whether requests are allowed, in ms. */
 const LOOK_MS = 500
@@ -30,7 +30,10 @@ export interface AskingOptions extends ServiceParts {
   readonly signal: AbortSignal
 }
 
-/** Asks whether a target has the rows that it accepted. Respects rate limit, circuit breaker, pauses, and stops. */
+/**
+ * Asks a target whether it still has the rows that it accepted. Respects rate limit, circuit breaker,
+ * pauses, and stops.
+ */
 export class Asking {
   readonly #o: AskingOptions
   readonly #itemOf: ReturnType<typeof itemMaker>
@@ -71,8 +74,7 @@ export class Asking {
       const permit = await this.#permit()
       if (permit === null) return null
       const answer = await this.#look(item, permit)
-      // Within `lookup_after`, the target may still show the row. After a requested pause, the row is asked about
-      // again.
+      // Within `lookup_after` after the attempt, the target may not show the row yet.
       if (answer.type === 'lacks' && lookupWaitMs(this.#o.lookupAfterMs, row.triedAt ?? row.changedAt, this.#o.clock) > 0)
         return { type: 'undetermined', outcome: localFailure('it does not show it, but may still do so (`lookup_after`)', false) }
       if (answer.type !== 'undetermined' || !['suspend', 'throttled'].includes(answer.outcome.type)) return answer
@@ -98,7 +100,7 @@ export class Asking {
 
   /**
    * Waits until a request is allowed.
-   * @returns null if no request was allowed for too long.
+   * @returns null if waiting doesn't help, or if no request was allowed for `PATIENCE_MS`.
    */
   async #permit(): Promise<Permit | null> {
     const { gate, clock, signal } = this.#o
@@ -116,8 +118,8 @@ export class Asking {
   }
 
   /**
-   * @returns whether to keep waiting for the target. A stopped destination needs a person. If the stored pause has
-   * ended, the gate reopens.
+   * @returns whether to keep waiting for the target. False if the destination is suspended or paused. If the stored
+   * pause has ended, reopens the gate.
    */
   async #isWorthWaiting(): Promise<boolean> {
     const { db, gate, destination } = this.#o

@@ -23,11 +23,11 @@ import { wants } from '../queue/filter.ts'
 import { Asking, type AskingOptions } from './asking.ts'
 
 /**
- * Changes per concurrent request whose answers are stored in one transaction. The number is low: if the process is
- * killed, few answers of a slow target are lost.
+ * A step checks this many changes per concurrent request, and stores the answers in one transaction. If the process is
+ * killed, the answers of the current step are lost, so steps are small.
  */
 const STEP = 2
-/** Most changes that a report lists. Changes with the result `has` aren't listed. */
+/** Maximum changes that a report lists. Changes with the result `has` aren't listed. */
 const LISTED = 1_000
 
 export interface VerificationRequest {
@@ -36,9 +36,15 @@ export interface VerificationRequest {
   readonly sample: number | null
   /** Whether to send missing changes again. */
   readonly repair: boolean
-  /** An earlier run to continue. `after` is its last row, and `found` has its results. */
+  /**
+   * An earlier run to continue. `after`: outbox id of the last row that the run checked. `found`: the results
+   * of the run so far.
+   */
   readonly continues?: { readonly after: number; readonly found: Readonly<Record<VerificationResult, number>> }
-  /** Further writes of the transaction that stores answers. `outboxId` is the last row with an answer; 0 at the end. */
+  /**
+   * Further writes of the transaction that stores answers. `outboxId`: the last row with a stored answer; 0 when
+   * all rows are checked.
+   */
   readonly onStored?: (tx: Tx, outboxId: number) => Promise<void>
 }
 
@@ -46,7 +52,7 @@ export interface VerificationRequest {
 export interface VerifiedChange {
   readonly row: OutboxRow
   readonly result: Exclude<VerificationResult, 'has'>
-  /** Why the answer is unclear; null if it is clear. `status` is the answer's status. */
+  /** Why the answer is unclear; null if the answer is clear. `status` is the HTTP status of the answer. */
   readonly error: string | null
   readonly status: number | null
   /** Whether the change was missing and is queued again. */
@@ -66,8 +72,8 @@ export interface VerificationOptions extends AskingOptions {
 }
 
 /**
- * Checks whether a target has the changes that it accepted, in the order of sending. Stored answers survive an
- * interruption.
+ * Checks, in the order of sending, whether a target has the changes that it accepted. Stored answers
+ * survive an interruption.
  */
 export class Verification {
   readonly #o: VerificationOptions
@@ -76,8 +82,8 @@ export class Verification {
   readonly #counts: Record<VerificationResult, number>
   readonly #changes: VerifiedChange[] = []
   /**
-   * Former ids at the target of records whose inserts are queued again, by `recordText`. The sender may create such a
-   * record under a new id during the run. Later changes are still checked under the former id.
+   * Former ids at the target of records whose inserts this run queued again, by `recordText`. The sender may create
+   * such a record under a new id during the run. Later changes of the record are still checked under the former id.
    */
   readonly #formerIds = new Map<string, string | null>()
   #repaired = 0
@@ -110,7 +116,7 @@ export class Verification {
 
   /**
    * Checks the next rows.
-   * @returns whether all were checked.
+   * @returns whether all these rows were checked.
    */
   async #step(ids: readonly number[]): Promise<boolean> {
     const { db, destination, observer } = this.#o
@@ -120,7 +126,7 @@ export class Verification {
     const given: Answered[] = []
     for (const [index, row] of rows.entries()) {
       const answer = answers[index] ?? null
-      // A later run that continues this run checks the rest.
+      // A later run that continues this run checks the other rows.
       if (answer === null) break
       given.push({ row, answer })
     }
@@ -163,7 +169,7 @@ export class Verification {
 
   /**
    * @returns the missing rows to queue again. If duplicates are harmful and the sender can't look up rows, the target
-   * is asked twice.
+   * is asked a second time. Only rows that are missing both times are then returned.
    */
   async #toRepair(answered: readonly Answered[]): Promise<number[]> {
     const { destination, looksFirst } = this.#o
@@ -193,7 +199,9 @@ function recordOf({ account, entity, entityId }: OutboxRow): string {
   return recordText({ account, entity, entity_id: entityId })
 }
 
-/** Marks missing changes as undetermined if the target lacks them for a valid reason. */
+/**
+ * Changes the answer `lacks` to `undetermined` if the target may lack the change for a valid reason, such as a purge.
+ */
 async function asFarAsExpected(q: Query, answered: readonly Answered[]): Promise<Answered[]> {
   const lacking = answered.flatMap(({ row, answer }) => (answer.type === 'lacks' ? [row.outboxId] : []))
   const reasons = await unexpected(q, lacking)
@@ -238,8 +246,8 @@ function sampleOf(ids: readonly number[], size: number, clock: Pick<Clock, 'rand
 }
 
 /**
- * @returns the rows that pass the destination's current settings. The age of changes is ignored, and `filter` isn't
- * evaluated.
+ * @returns the rows that pass the destination's current settings. The age of changes is ignored, and
+ * `filter` isn't evaluated.
  */
 async function stillWanted(q: Query, destination: DestinationConfig, rows: readonly OutboxRow[]): Promise<OutboxRow[]> {
   const filters = { ...destination, maxAgeMs: null, backfill: true }
@@ -250,7 +258,7 @@ async function stillWanted(q: Query, destination: DestinationConfig, rows: reado
   })
 }
 
-/** @returns types of market events by `outboxId`. Empty if no setting needs them. */
+/** @returns types of market events, by `outboxId`. Empty if the destination has no `event_types`. */
 async function typesOf(
   q: Query,
   { eventTypes }: Pick<DestinationConfig, 'eventTypes'>,

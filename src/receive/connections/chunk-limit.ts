@@ -1,4 +1,7 @@
-/** A body of n bytes may have 4,096 + n / 64 chunks. Reading a chunk of one byte costs as much as one of a kilobyte. */
+/**
+ * A body of n bytes may have 4,096 + n / 64 chunks. Reading a chunk of one byte costs as much as reading a
+ * chunk of one kilobyte.
+ */
 const FREE_CHUNKS = 4_096
 const BYTES_PER_CHUNK = 64
 

@@ -36,13 +36,14 @@ interface ConnectionGuardOptions {
 
 /**
  * Prevents strangers from using up all connections. A connection goes through phases: `head`, `request` (complete
- * header), `signed` (good signature), `idle`, then `request` again. The guard closes a connection in these cases:
- * - The first header takes too long, or the sender doesn't read the answer.
+ * header), `signed` (good signature), `idle`, then `request` again. A known sender is an address that sent a good
+ * signature within the last hour. The guard closes a connection in these cases:
+ * - A header or a body takes too long, the data isn't valid HTTP, or the sender doesn't read the answer.
  * - The address has too many connections, or all places are taken and a new connection needs one (`Places.toMakeRoom`).
- * - The sender sends many requests without waiting for answers. Or it sends a body in tiny chunks, which take up to 10
- *   ms to read. Then all unsigned connections of the address are closed too, and the address is banned for 10 s. A
- *   known sender loses only this connection.
- * A connection that stores a signed delivery is never closed to make room.
+ * - The sender sends many requests without waiting for answers, or sends a body in tiny chunks. The guard then also
+ *   bans the address for 10 s and closes its other connections without a good signature. Proxies and known senders
+ *   lose only this connection.
+ * While a connection stores a signed delivery, the guard never closes it to make room.
  * A request through a trusted proxy counts for the address that the proxy names, not for the proxy.
  */
 export class ConnectionGuard {
@@ -121,7 +122,7 @@ export class ConnectionGuard {
     return true
   }
 
-  /** Records a good signature. The connection is then never closed to make room. */
+  /** Records a good signature. Until the delivery is answered, the connection is never closed to make room. */
   signed(socket: Socket): void {
     const connection = this.#places.of(socket)
     if (connection === undefined) return

@@ -30,7 +30,9 @@ interface Sender {
   readonly connections: Set<Connection>
 }
 
-/** Order in which connections of one sender are closed: 0 is first. `signed` connections are never closed. */
+/**
+ * Order in which connections of one sender are closed to make room: 0 is first. `signed` connections are not closed.
+ */
 const ORDER: Readonly<Record<Exclude<Phase, 'signed'>, number>> = { head: 0, idle: 1, request: 2 }
 
 export class Places {
@@ -80,8 +82,8 @@ export class Places {
   }
 
   /**
-   * @returns the connection to close for a new one of the same address: the longest waiting one without a complete
-   * header, else the longest idle one. Null if there is neither.
+   * @returns the connection to close if the address has too many: the longest waiting connection without a complete
+   * header, else the longest idle connection. Null if the address has neither.
    */
   longestWaiting(address: string): Connection | null {
     const first = this.#first(this.#senders.get(address))
@@ -89,8 +91,9 @@ export class Places {
   }
 
   /**
-   * Chooses the connection to close for a new one. Prefers senders with the most connections. Among those, prefers the
-   * longest waiting connection without a complete header, then an idle one, then an unsigned request.
+   * Chooses the connection to close if a new connection needs its place. Prefers senders with the most
+   * connections. Among those, prefers the longest waiting connection without a complete header, then an idle one,
+   * then an unsigned request.
    * @param isSpared true for connections to close only if no other sender's connection can be closed.
    * @returns null if every connection stores a signed delivery.
    */

@@ -2,12 +2,15 @@
 const BANNED_MS = 10_000
 /** How long an address counts as known after a good signature. */
 const KNOWN_MS = 3_600_000
-/** Maximum connections without a complete request that one address may open within `WINDOW_MS`. */
+/** Maximum connections without a complete request header that one address may open within `WINDOW_MS`. */
 const MAX_WASTED = 500
 const WINDOW_MS = 10_000
 const MAX_ADDRESSES = 10_000
 
-/** Remembers good and bad behavior of addresses, up to 10,000 of each kind. Times are in ms of the steady clock. */
+/**
+ * Remembers which addresses are known or banned, or waste connections: up to 10,000 addresses each. Times are in ms
+ * of the steady clock.
+ */
 export class Reputation {
   readonly #knownUntil = new Map<string, number>()
   readonly #bannedUntil = new Map<string, number>()
@@ -33,7 +36,7 @@ export class Reputation {
   }
 
   /**
-   * Counts a connection that ended without a complete request.
+   * Counts a connection that ended without a complete request header.
    * @returns true if the address has more than 500 such connections within 10 s.
    */
   waste(address: string, now: number): boolean {

@@ -9,9 +9,9 @@ const NAMED: Readonly<Record<string, readonly string[]>> = {
 }
 
 /**
- * @param trustProxy the setting TRUST_PROXY: true for all, false for none, or a list of addresses, networks, and names
- * separated by commas.
- * @returns a function that says whether to trust the `X-Forwarded-For` header of an address.
+ * @param trustProxy the setting TRUST_PROXY: true for all, false for none, or a list of addresses, networks, and
+ * names separated by commas.
+ * @returns a function that says whether to trust the `X-Forwarded-For` header of a request from an address.
  */
 export function trustedProxies(trustProxy: boolean | string): (address: string) => boolean {
   if (typeof trustProxy === 'boolean') return () => trustProxy

@@ -18,9 +18,10 @@ export interface AbsentRecords {
 }
 
 /**
- * Finds the mirror's records that a full re-read didn't show. An attachment is reported only if its message was shown.
- * Ignores records that were first stored after `begunAt`. If the stored time is in the future,
- * it is wrong, and the record isn't ignored.
+ * Finds the mirror's records that a full re-read didn't show. If a message wasn't shown, only the message is reported,
+ * not its attachments.
+ * Ignores records that were first stored after `begunAt`, except if that stored time is in the future
+ * and therefore wrong.
  * @param begunAt when the full re-read began.
  */
 export async function findAbsent(
@@ -50,8 +51,8 @@ export function stillAbsent(unmarked: readonly StoredRecord[], shown: ShownKeys)
 }
 
 /**
- * True if the re-read showed the record. Also true for an attachment if its message wasn't shown,
- * because then only the message is reported.
+ * True if the re-read showed the record. Also true for an attachment of a message that wasn't shown, because only the
+ * message is reported.
  */
 function isShown({ id, position, hasMessage }: StoredRecord, shown: ShownKeys): boolean {
   return shown.has(id, position) || (hasMessage && !shown.has(id))

@@ -9,8 +9,8 @@ const MAX_ELAPSED_MS = 20_000
 const BACKOFF_BASE_MS = 500
 const BACKOFF_CAP_MS = 8_000
 /**
- * Limit of all pauses (`Retry-After`) of one read or one feed. The first pause is always waited for, however long,
- * because it applies to all reads of the account.
+ * After pauses (`Retry-After`) of this total length, one read or one feed fails. A pause that begins earlier is waited
+ * for completely, because it applies to all reads of the account.
  */
 const MAX_PAUSED_MS = 900_000
 
@@ -46,8 +46,8 @@ class PageError extends Error {
 /**
  * Runs `read`, with retries. A pause that the service requests doesn't count as an attempt.
  * @param pauses total pause so far, in ms; updated here, and shared by all pages of a feed.
- * @throws AuthRefusedError if the service rejects the account's credentials;
- * database errors; the abort reason of `signal`.
+ * @throws AuthRefusedError if the service rejects the account's credentials; database errors; the abort
+ * reason of `signal`.
  */
 export async function attempt<T>(
   clock: Clock,

@@ -10,8 +10,8 @@ import type { Db } from '../../store/engine/db.ts'
 import { MirrorReader } from '../../store/mirror/reader.ts'
 
 /**
- * Submissions for each read of the mirror. On Postgres, a large batch saves round trips. On SQLite, a read
- * blocks the process, so the batch is small.
+ * Number of submissions that one read of the mirror loads. On Postgres, a large batch saves round trips. On SQLite, a
+ * read blocks the process, so the batch is small.
  */
 const BATCH = { sqlite: 4, postgres: 32 } as const
 const MAX_PRELOADED_ROWS = 1_000
@@ -20,7 +20,7 @@ const MAX_PRELOADED_ROWS = 1_000
 export interface ServiceAnswer {
   readonly submissionId: string
   readonly states: readonly StateObservation[]
-  /** Records of the feeds that have only one page. */
+  /** Records of the feeds with only one page. Longer feeds are compared page by page while they are read. */
   readonly records: readonly (EventObservation | MessageObservation)[]
   /** True if `records` contains all records of both feeds. */
   readonly isWhole: boolean
@@ -40,8 +40,8 @@ export interface Comparison {
 const NONE: Differences = { changed: [], rawOnly: [] }
 
 /**
- * @returns an observation that recomputes the derived columns and, if `isThere`,
- * one that marks the submission as reachable.
+ * @returns an observation that recomputes the derived columns. If `isThere`, also an observation that marks the
+ * submission as reachable.
  */
 export function derivedObservations(
   place: SubmissionRef,

@@ -38,12 +38,12 @@ export function finding(given: Partial<NewFinding> & Pick<NewFinding, 'kind' | '
 
 /**
  * Turns the differences of one submission into findings, across all steps of its check. Reports each row only once.
- * A derived column isn't reported if the record that it is computed from is reported.
+ * If a record is reported, the columns derived from records aren't reported, unless they were wrong before the repair.
  */
 export class FindingBuilder {
   readonly #submissionId: string
   readonly #reported = new Set<string>()
-  /** When each feed was last polled. A record from a later time doesn't count as missed. */
+  /** When each feed was last polled. A record that occurred later doesn't count as missed. */
   readonly #polledAt: { readonly events: TimeText | null; readonly thread: TimeText | null }
   #recordsDiffered = false
   #hasMoved = false
@@ -68,10 +68,10 @@ export class FindingBuilder {
   }
 
   /**
-   * Selects differences that the service may have caused after the mirror's last read. The change log then
-   * decides for each difference; see `hasMoved`.
-   * @param isStateNewer true if the state is newer than the stored state; null if
-   * the differences come from a full re-read.
+   * Selects differences that the service may have caused after the mirror's last read. For each of them, the function
+   * `hasMoved` then decides by the change log.
+   * @param isStateNewer true if the state is newer than the stored state; null if the differences come
+   * from a full re-read.
    */
   mayHaveMoved({ changed }: Differences, isStateNewer: boolean | null): Change[] {
     const hasNews = this.#hasMoved || changed.some((change) => this.#isNews(change))
@@ -80,7 +80,7 @@ export class FindingBuilder {
 
   /**
    * @param state the state read that showed the differences; null: a full re-read.
-   * @param moved differences that the service caused after the last read.
+   * @param moved differences that the service caused after the mirror's last read.
    */
   findingsOf(differences: Differences, state: StateRead | null, moved: ReadonlySet<Change>, repaired: boolean): NewFinding[] {
     const recordsDiffer = this.#recordsDiffered || hasRecords(differences)
@@ -91,8 +91,8 @@ export class FindingBuilder {
   }
 
   /**
-   * Remembers that these findings were reported. Call this after their commit, because a
-   * retried transaction builds the findings again.
+   * Remembers that these findings were reported. Call this after their commit, because a retried transaction builds
+   * the findings again.
    */
   markReported(differences: Differences, findings: readonly NewFinding[]): void {
     if (hasRecords(differences)) this.#recordsDiffered = true
@@ -135,9 +135,9 @@ function mayFollow({ entity, operation }: Change): boolean {
 }
 
 /**
- * True if the mirror's row equals the row's last state in the change log. Then the service changed the record. False if
- * the row was changed or deleted in the mirror itself.
- * @param logged the row's last state in the change log.
+ * True if the mirror's row equals the row's last state in the change log. The service then caused the difference. False
+ * if the row was changed or deleted in the mirror itself.
+ * @param logged the row's last state in the change log; undefined if the log has no such row.
  */
 export function hasMoved({ operation, before, after }: Change, logged: Row | undefined): boolean {
   if (operation === 'insert') return logged === undefined

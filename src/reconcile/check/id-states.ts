@@ -18,8 +18,8 @@ export interface IdStateContext extends IdReadContext {
 }
 
 /**
- * @returns the ids to read for a submission. An id that the mirror has only in its rows is stored as
- * known again, so that polling reads the id.
+ * @returns the ids to read for a submission. If an id is only in rows of the mirror, also stores it as a known id
+ * (`known_ids`), so that polling reads it. A dry run doesn't store ids.
  */
 export async function idsToCheck({ db, dryRun }: IdStateContext, { account, submissionId }: SubmissionRef): Promise<IdRequest[]> {
   const found = await idsOfSubmission(db.read, account, submissionId)
@@ -30,7 +30,7 @@ export async function idsToCheck({ db, dryRun }: IdStateContext, { account, subm
   return found.map(({ kind, id }) => ({ read: kind, id, submissionId }))
 }
 
-/** @returns the ids that an answer names and that must be read next. */
+/** @returns the ids in an answer that belong to the same submission and can be read. Documents can't be read by id. */
 export function idsNamedBy(state: StateObservation): IdRequest[] {
   const { submissionId } = state
   return idsOf(state).flatMap(({ kind, id, submissionId: of }) =>
@@ -44,9 +44,9 @@ export async function takeNumberOf({ db, dryRun }: IdStateContext, account: stri
 }
 
 /**
- * Reads an object by its id, with retries. A malformed id counts as gone.
- * If every attempt is answered with 404, the object counts as gone. If the object was read before,
- * polling must also have confirmed the 404.
+ * Reads an object by its id, with retries. An id that isn't a UUID counts as gone, without a request.
+ * If every attempt is answered with 404, an object that was never read counts as gone. An object that was read before
+ * counts as gone only after polling has confirmed the 404; until then, the failure is `unconfirmed`.
  */
 export async function readIdState(
   o: IdStateContext,

@@ -10,8 +10,8 @@ import { finding, type NewFinding } from './finding.ts'
 type RecordObservation = EventObservation | MessageObservation
 
 /**
- * Records that can be repaired without a second full re-read. `differ`: true if these records, or rows
- * computed from them, differ from the mirror.
+ * Records that can be repaired without a second full re-read. `differ`: true if these records, or rows computed from
+ * them, differ from the mirror.
  */
 export interface Certain {
   readonly observations: readonly RecordObservation[]

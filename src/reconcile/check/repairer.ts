@@ -25,14 +25,14 @@ export interface RepairContext {
 }
 
 /**
- * Repairs the differences of one submission, and stores the findings in the same
- * transaction. A dry run only stores the findings.
+ * Repairs the differences of one submission, and stores the findings in the same transaction. A dry run only
+ * stores the findings.
  */
 export class Repairer {
   readonly #o: RepairContext
   readonly #place: SubmissionRef
   readonly #findings: FindingBuilder
-  /** In a dry run, repaired rows are kept in memory. */
+  /** Compares without writing. In a dry run, also keeps the repaired rows in memory. */
   readonly #dryRun: DryRun
   #isIncomplete = false
   #hasRepaired = false
@@ -90,8 +90,8 @@ export class Repairer {
   }
 
   /**
-   * @returns the differences that the service caused after the last read. Call this before
-   * the transaction writes to the change log.
+   * @returns the differences that the service caused after the mirror's last read. Call this before the transaction
+   * writes to the change log.
    */
   async #movedOf(q: Query, differences: Differences, isStateNewer: boolean | null): Promise<ReadonlySet<Change>> {
     const changes = this.#findings.mayHaveMoved(differences, isStateNewer)
@@ -120,7 +120,7 @@ export class Repairer {
     const items = raws.map((raw): Unreadable => ({ account, submission_id: submissionId, read, raw }))
     const kept = dryRun ? '' : `; stored in sync_unreadable`
     const detail = `${items.length} malformed ${items.length === 1 ? 'item' : 'items'} could not be compared${kept}`
-    // The specification doesn't define the sessions read, so malformed items in it don't affect the result.
+    // The specification doesn't define the sessions read, so malformed items in its answer don't affect the result.
     const isSpecified = read !== 'sessions'
     if (isSpecified) this.#isIncomplete = true
     await db.write('reconcile-findings', async (tx) => {
@@ -131,7 +131,8 @@ export class Repairer {
 }
 
 /**
- * True if a state is newer than the stored state. False if a read by id returned no row. Null for other observations.
+ * True if the observation is a state that is newer than the stored state. False if a read by id returned no row. Null
+ * if the observation isn't a state.
  */
 async function isNewer(q: Query, [observation]: readonly Observation[]): Promise<boolean | null> {
   if (observation?.kind !== 'state') return null

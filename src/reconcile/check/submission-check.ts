@@ -38,9 +38,9 @@ export interface CheckContext extends RepairContext, IdStateContext {
 }
 
 export interface CheckResult {
-  /** True if the mirror now equals the service. False if the run doesn't check state. */
+  /** True if the mirror now equals the service. Always false if the run doesn't check state. */
   readonly isReconciled: boolean
-  /** Parts that were missing from the requirements view. The check couldn't confirm them. */
+  /** Parts that the answer to the requirements read didn't contain, although the mirror has rows of them. */
   readonly unconfirmed: readonly ViewPart[]
   readonly compared: number
   /** Why all reads failed; null if any read succeeded. */
@@ -50,17 +50,17 @@ export interface CheckResult {
 type Records = readonly (EventObservation | MessageObservation)[]
 
 const MAX_STATE_READS = 3
-/** Records that one transaction marks as gone. */
+/** Number of records that one transaction marks as gone. */
 const MARK_BATCH = 100
 
 /**
  * Checks one submission:
  * 1. Reads its state, then both feeds from the beginning.
  * 2. Compares the answers with the mirror. If they agree, nothing is written.
- * 3. Repairs state first, then records, because the rail decides the current state of lanes. State that differs is read
- *    a second time, with a read number, before its repair.
- * 4. Reads a feed a second time before a stored value is changed or cleared, or a record is marked
- *    as gone. Both full re-reads must agree.
+ * 3. Repairs state first, then records, because the rail decides the current state of lanes. State that differs is
+ *    read a second time, with a read number, before its repair.
+ * 4. Reads a feed a second time before a stored value is changed or cleared, or a record is marked as gone. Both
+ *    full re-reads must agree.
  * A dry run takes the same steps, but only reports.
  */
 export class SubmissionCheck {
@@ -72,8 +72,8 @@ export class SubmissionCheck {
   #compared = 0
   readonly #states: StateReads
   /**
-   * True if the states were already compared, before the first page of a long feed. After the
-   * last page, all states are compared again.
+   * True if the states were already compared, before the first page of a long feed. After the last page, all states
+   * are compared again.
    */
   #statesCompared = false
   readonly #pending = new PendingCorrections()
@@ -251,8 +251,8 @@ export class SubmissionCheck {
   }
 
   /**
-   * Reports a submission id that isn't a lower-case UUID. The service isn't asked, because
-   * it would answer for a different submission.
+   * Reports a submission id that isn't a lower-case UUID. The service isn't asked, because it would answer for
+   * a different submission.
    */
   async #reportMisnamed(): Promise<CheckResult> {
     const { db, account, runId } = this.#o

@@ -15,7 +15,8 @@ const LINES = 4
 const GAP = 0.22
 
 /**
- * @returns an inline SVG of a stacked column chart: how many records were first seen when. `style.ts` has its colors.
+ * @returns an inline SVG of a stacked column chart: the number of records by the time of their first appearance.
+ * `style.ts` defines the colors.
  */
 export function chartMarkup({ buckets, unit, totals }: FirstSeen, title: string): Markup {
   const highest = Math.max(1, ...buckets.map(({ counts }) => sum(counts)))

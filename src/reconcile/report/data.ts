@@ -16,7 +16,7 @@ const MAX_FIELDS = 40
 
 /**
  * Reads the data of a run's report. The read is slow, because it counts every event and message of the account. A
- * process that receives deliveries must pass a report reader (`store/sqlite/report-reader.ts`).
+ * process that receives deliveries must pass a report reader (`store/sqlite/report-reader.ts`) as `q`.
  * @param version the program's version.
  */
 export async function readReport(q: Query, run: RunRow, version: string): Promise<ReportData> {

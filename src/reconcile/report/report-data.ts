@@ -11,13 +11,16 @@ interface ShownDifference {
 }
 
 export interface ReportFinding {
-  /** Null for a change of a row that belongs to no submission. */
+  /** Null if the finding belongs to no submission. */
   readonly submissionId: string | null
   /** Null if the name is unknown. */
   readonly insuredName: string | null
   readonly kind: FindingKind
   readonly entity: string | null
-  /** The record's key without account and submission; null for the submission itself or one of its reads. */
+  /**
+   * The record's key without account and submission. Null if the finding is about a whole submission, a read,
+   * or no record.
+   */
   readonly record: string | null
   readonly differences: readonly ShownDifference[]
   readonly read: string | null
@@ -46,8 +49,8 @@ export type BucketUnit = (typeof bucketUnits)[number]
 export interface FirstSeen {
   readonly unit: BucketUnit
   /**
-   * Columns of the chart, oldest first, without gaps. `at`: start of the column
-   * (UTC). `counts`: records by `first_seen_via`.
+   * Columns of the chart, oldest first, without gaps. `at`: start of the column (UTC). `counts`:
+   * records by `first_seen_via`.
    */
   readonly buckets: readonly { readonly at: TimeText; readonly counts: Readonly<Record<string, number>> }[]
   /** Totals by `first_seen_via`. */

@@ -8,9 +8,9 @@ const MAX_VALUE = 160
 const withoutPersonal = personalDataFilter([])
 
 /**
- * @returns a column's value for a report, as JSON of limited length. For personal values, only
- * the length or type. `raw` is never shown.
- * @param value undefined: the value is missing on this side.
+ * @returns a column's value for a report, as JSON of limited length. For a personal value, only its length or type.
+ * `raw` is never shown.
+ * @param value undefined if this side, the mirror or the service, has no value for the column.
  */
 export function shownValue(entity: string, field: string, value: Json | undefined): string {
   if (field === 'raw') return '(not shown)'

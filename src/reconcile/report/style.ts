@@ -1,6 +1,6 @@
 /**
- * CSS of the report page. Readers with red-green color blindness can distinguish the chart's
- * colors. Print uses light colors on white.
+ * CSS of the report page. Readers with red-green color blindness can distinguish the chart's colors. Print uses light
+ * colors on white.
  */
 export const pageStyle = `
 :root {

@@ -20,14 +20,17 @@ export interface Verdict {
 
 const VANISHED = 'The other submissions were removed, or no longer match the options of the run. '
 
-/** @returns the number of new findings, without records that the service changed after their last read (`moved`). */
+/**
+ * @returns the number of new findings, without records that the service changed after the mirror last
+ * read them (`moved`).
+ */
 export function newFindings(run: ReconcileRunsTable): number {
   return findingKinds.reduce((total, kind) => total + run[kind], -run.moved)
 }
 
 /**
- * @returns the result of a run. Says that mirror and service agree only if the run ended,
- * checked everything, and left no difference.
+ * @returns the result of a run. Says that mirror and service agree only if the run ended, checked everything, and
+ * left no difference.
  */
 export function verdictOf({ run }: Pick<ReportData, 'run'>): Verdict {
   const ofAll = `${number(run.submissions_done)} of ${pluralize(run.submissions_total, 'submission')}`
@@ -100,7 +103,7 @@ function lostText({ lost }: ReconcileRunsTable): string {
   return lost === 0 ? '' : `The change log has ${pluralize(lost, 'hole')}. `
 }
 
-/** @returns the beginning of a sentence. */
+/** @returns the beginning of a sentence: `3 changes may not have reached a destination`. */
 export function unreachedText(n: number): string {
   return `${pluralize(n, 'change')} may not have reached a destination`
 }

@@ -20,9 +20,10 @@ export interface LogContext {
 }
 
 /**
- * Repairs `first_seq` and `last_seq` in `mirror_info`, and reports missing numbers in `changes`. A
- * missing number means that a row was deleted.
- * All accounts share the change log, so a gap is new only in the first run that finds it.
+ * Repairs `first_seq` and `last_seq` in `mirror_info`, and reports missing numbers in `changes`. A missing number means
+ * that a row was deleted.
+ * All accounts share the change log. The first run that finds a gap reports it as new, and later runs of any account
+ * report it as known.
  * Runs of chosen submissions skip this check.
  */
 export async function reportLost(scope: LogContext, signal: AbortSignal): Promise<void> {

@@ -30,8 +30,8 @@ export async function countSubmissions(q: Query, run: RunRow, signal: AbortSigna
 /**
  * Yields the submissions that a run must still check. Submissions that were never checked come first. The others follow
  * in order of their last check or reconciliation, oldest first.
- * If a budget ends early, the next run therefore continues with the remaining submissions. Submissions that
- * fail every time don't use up every budget.
+ * If a budget ends early, the next run therefore continues with the remaining submissions. Submissions that fail every
+ * time don't use up every budget.
  */
 export async function* submissionsOf(q: Query, run: RunRow, signal: AbortSignal): AsyncGenerator<Candidate> {
   const { account, options, run_id } = run
@@ -42,8 +42,8 @@ export async function* submissionsOf(q: Query, run: RunRow, signal: AbortSignal)
     return
   }
   const deferred = new DeferredSubmissions(async (id) => (await candidatesOf(q, account, options, [id])).filter(isOpen))
-  // The list ends at the newest time before this run, because this run adds later times. The time comes from the
-  // database, because this process's clock may differ.
+  // Read the list only up to the newest time from before this run, because this run adds later times. The time comes
+  // from the database, because this process's clock may differ.
   const newest = await newestReconciled(q, account)
   for await (const page of byId(q, run, signal)) {
     for (const one of page)
@@ -86,7 +86,8 @@ async function* byId(q: Query, run: RunRow, signal: AbortSignal): AsyncGenerator
 
 /**
  * True if a resumed run already checked the submission without reconciling it.
- * @param otherSince start of another run. Checks after this time may belong to the other run.
+ * @param otherSince when the account's next other run started; null if there was none. Checks after this time may
+ * belong to the other run.
  */
 function wasVisited({ submissions_done, started_at }: RunRow, { visitedAt }: Candidate, otherSince: TimeText | null): boolean {
   if (submissions_done === 0 || started_at === null || visitedAt === null || visitedAt < started_at) return false
@@ -98,7 +99,10 @@ function* idPages(ids: readonly string[]): Generator<string[]> {
   for (let from = 0; from < distinct.length; from += PAGE) yield distinct.slice(from, from + PAGE)
 }
 
-/** Limit for memory. Above it, the submission with the oldest check is checked early. */
+/**
+ * Maximum number of deferred submissions, to limit memory. Above this number, the submission with the oldest check
+ * is checked early.
+ */
 const MAX_DEFERRED = 20_000
 
 interface Deferred {
@@ -107,9 +111,9 @@ interface Deferred {
 }
 
 /**
- * Submissions that weren't reconciled by their last check, ordered by the time of that check. A deferred submission
- * is checked together with submissions that were reconciled at about the same time. Otherwise a submission that
- * always fails would come first in every run.
+ * Submissions that weren't reconciled by their last check, ordered by the time of that check. A deferred submission is
+ * checked together with submissions that were reconciled at about the same time. Otherwise a submission that always
+ * fails would come first in every run.
  */
 export class DeferredSubmissions {
   readonly #find: (submissionId: string) => Promise<readonly Candidate[]>
@@ -132,7 +136,7 @@ export class DeferredSubmissions {
     if (this.#deferred.length > MAX_DEFERRED) yield* await this.#next()
   }
 
-  /** @returns submissions that were last checked before `time`; null: all submissions. */
+  /** @yields the deferred submissions that were last checked before `time`; all of them if `time` is null. */
   async *until(time: TimeText | null): AsyncGenerator<Candidate> {
     for (let first = this.#deferred[0]; first && (time === null || first.at < time); first = this.#deferred[0]) yield* await this.#next()
   }

@@ -25,7 +25,10 @@ import { countSubmissions, submissionsOf } from './queue.ts'
 const SAVE_INTERVAL_MS = 1_000
 /** Workers for each concurrent read. Some workers compare submissions while others read. */
 const WORKERS_PER_READ = 2
-/** The run ends after this many consecutive failures for each concurrent read. */
+/**
+ * The run ends after N submissions in a row whose reads all failed because of an outage or refused credentials. N is
+ * this number times the number of concurrent reads.
+ */
 const MAX_UNANSWERED_PER_READ = 3
 const OUTAGE_CLASSES: ReadonlySet<unknown> = new Set(['network', 'unavailable', 'auth'])
 
@@ -88,16 +91,16 @@ class RunWork {
   async #run(signal: AbortSignal): Promise<RunRow> {
     const ended = new AbortController()
     const saving = this.#saveRegularly(ended.signal)
-    // Errors of `saving` abort the work and are thrown when `saving` is awaited
-    // below. This prevents an unhandled rejection.
+    // Errors of `saving` abort the work and are thrown when `saving` is awaited below. This prevents
+    // an unhandled rejection.
     saving.catch(() => undefined)
     try {
       await this.#work(AbortSignal.any([signal, this.#abort.signal]))
     } catch (error) {
       const stopped = this.#stop !== null && error === this.#abort.signal.reason
       if (!stopped && !signal.aborted) {
-        // Lets another process resume the run immediately. If the release fails, the
-        // run can be resumed after its lease expires.
+        // Lets another process resume the run immediately. If the release fails, the run can be resumed after
+        // its lease expires.
         await releaseRun(this.#o.db, this.#claim).catch(() => undefined)
         throw error
       }
@@ -275,8 +278,8 @@ async function inactiveReason(db: Db, account: string): Promise<string | null> {
 }
 
 /**
- * Checks that the credentials belong to the account's brokerage. With other
- * credentials, every submission would look gone.
+ * Checks that the credentials belong to the account's brokerage. With other credentials, every submission
+ * would look gone.
  * @returns the problem; null if there is none.
  */
 async function identityProblem(

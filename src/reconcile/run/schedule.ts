@@ -10,7 +10,7 @@ export interface CronSchedule {
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 const DAY_MS = 24 * HOUR_MS
-/** Longer than any clock change. */
+/** Clocks are never set back by more than this. */
 const MAX_SET_BACK_MS = 3 * HOUR_MS
 /** Eight years, the longest time between two February 29ths. */
 const MAX_DAYS = 8 * 366
@@ -23,8 +23,8 @@ const MAX_DAYS = 8 * 366
  */
 export function lastSlot({ cron: expression, timeZone }: CronSchedule, nowMs: number): TimeText {
   const offset = offsetsOf(timeZone)
-  // The latest local time that clocks have shown so far. If clocks were just set back, this
-  // time is later than the current local time.
+  // The latest local time that clocks have shown so far. If clocks were just set back, this time is later than the
+  // current local time.
   const shown = nowMs + Math.max(offset(nowMs), offset(nowMs - MAX_SET_BACK_MS))
   for (const time of timesBefore(expression, shown)) {
     const at = firstShown(time, offset)

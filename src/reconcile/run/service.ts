@@ -93,7 +93,7 @@ export class Reconciler implements Service {
     const work = workRun({ ...this.#o, client, budgetMs, onAbort: 'release' }, claim, signal).then(
       () => true,
       (error: unknown) => {
-        // The run keeps its progress. It is resumed later and not immediately, because the error may recur.
+        // The run keeps its progress. It isn't resumed immediately, because the error may recur.
         if (!signal.aborted)
           log.error(
             { account, run: run.run_id, err: error },

@@ -5,7 +5,7 @@ import type { Sandbox } from '../service/sandbox.ts'
 import type { Unshown } from '../service/unshown.ts'
 import { type Answer, errorAnswer, refusalAnswer, send } from './answers.ts'
 
-/** `act` returns this to set the status and headers as well as the body. */
+/** A route's `act` returns this to set the status and headers as well as the body. */
 export class WholeAnswer {
   readonly answer: Answer
 
@@ -15,7 +15,8 @@ export class WholeAnswer {
 }
 
 /**
- * Adds a route. `act` returns the body of the answer. If `act` throws a RangeError or a ZodError, the answer is 400.
+ * Adds a route. `act` returns the body of the answer. If `act` throws a RangeError or a ZodError, the answer is 400. If
+ * `act` throws a Refusal, the answer has the status of the refusal.
  */
 export type AdminRoutes = (
   method: 'GET' | 'POST' | 'DELETE',

@@ -58,7 +58,7 @@ interface AnswerSources {
   readonly unshown: Unshown
 }
 
-/** Computes an answer. If it throws a Refusal, the caller sends an error answer. */
+/** Computes an answer. If the function throws a Refusal, the answer is the refusal's error answer. */
 export type Compute = () => Answer | Promise<Answer>
 
 async function computed(compute: Compute, unshown: Unshown): Promise<Answer> {

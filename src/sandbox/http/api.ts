@@ -26,7 +26,9 @@ import { page } from './pages.ts'
 
 type AddRead = (operation: Operation, path: string, answer: (caller: Caller, request: FastifyRequest) => Answer) => void
 
-/** Adds the service's read operations. An unknown write gets 403 if the token lacks the write scope, else 404. */
+/**
+ * Adds the service's read operations. A write to an unknown path gets 403 if the token lacks the write scope, else 404.
+ */
 export function registerApi(app: FastifyInstance, parts: BuiltParts): void {
   const { options, unshown, world } = parts
   const handle = handler(parts)
@@ -86,8 +88,8 @@ function registerSubmissions(on: AddRead, parts: BuiltParts): void {
 }
 
 /**
- * @returns the caller's identity. `kind` says whether it is a user or a machine credential. `active_states: null` means
- * all states.
+ * @returns the caller's identity. `kind` says whether the caller is a user or a machine credential. `active_states:
+ * null` means all states.
  */
 function identity(caller: Caller, unshown: Unshown): Answer {
   const { account, credential, user } = caller
@@ -185,8 +187,8 @@ function marketGroups(submission: Submission, linesOff: AccountRecords['linesOff
 }
 
 /**
- * @returns the detail of a submission. Contains ids that no list shows, and a tax id. If the submission was created by
- * a request, the tax id is from that request.
+ * @returns the detail of a submission. Contains ids that no list shows, and a tax id. If a request created the
+ * submission, the tax id is from that request. Otherwise the tax id derives from the insured's name.
  */
 function submissionDetail(submission: Submission): unknown {
   const { id, facts } = submission

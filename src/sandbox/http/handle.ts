@@ -41,8 +41,8 @@ export function handler(parts: BuiltParts): Handle {
 }
 
 /**
- * Moves the fields of a 409 from `detail` to the body. `assumptions_unconfirmed` is unchanged, because the
- * specification shows its fields in `detail`.
+ * Moves the fields of a 409 from `detail` to the top level of the body. Leaves `assumptions_unconfirmed` unchanged,
+ * because the specification shows its fields in `detail`.
  */
 async function besideDetail(compute: Compute, unshown: Unshown): Promise<Answer> {
   try {

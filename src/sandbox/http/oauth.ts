@@ -176,7 +176,8 @@ function grant(grantType: (typeof grantTypes)[number], form: URLSearchParams, pa
 }
 
 /**
- * Exchanges a key for a token. Without a scope field, the token gets all scopes of the key. A token never gets more.
+ * Exchanges a key for a token. Without a scope field, the token gets all scopes of the key. A token never gets a scope
+ * that the key lacks.
  */
 function machineToken(form: URLSearchParams, parts: BuiltParts): Answer {
   const caller = parts.tokens.find(form.get('client_id') ?? '', form.get('client_secret') ?? '')
@@ -185,7 +186,7 @@ function machineToken(form: URLSearchParams, parts: BuiltParts): Answer {
   const scopes = asked.filter((scope) => caller.scopes.includes(scope))
   const isCut = parts.unshown.word('scope_above_ceiling') === 'cut' && scopes.length > 0
   if (scopes.length < asked.length && !isCut) throw new OAuthError('invalid_scope', 'invalid_scope')
-  // Machine credentials get no refresh token. They send their credentials again instead.
+  // A machine credential gets no refresh token. The client sends the credential again instead.
   return tokenAnswer({ accessToken: parts.tokens.mint({ ...caller, scopes }), scopes }, parts)
 }
 

@@ -6,7 +6,7 @@ import type { Sandbox } from '../service/sandbox.ts'
 const MAX_SUBMISSIONS = 50
 const MAX_DELIVERIES = 100
 
-/** @returns the data that the sandbox's page shows. It contains no secrets. */
+/** @returns the data that the sandbox's page shows. The data contains no secrets. */
 export function overviewOf(running: Sandbox) {
   return {
     clock: running.clockKind,

@@ -90,7 +90,8 @@ function registerService(api: FastifyInstance, parts: BuiltParts, options: Sandb
   api.addContentTypeParser('application/x-www-form-urlencoded', { parseAs: 'string' }, (_request, body, done) => {
     done(null, new URLSearchParams(body.toString()))
   })
-  // Accepts bodies of any other type. Otherwise such a write would not reach the route that records and refuses it.
+  // Accepts bodies of any other type. Otherwise Fastify would reject such a request before a route
+  // records and answers it.
   api.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
   registerWrites(api, parts)
   registerOpenApi(api, parts.unshown)

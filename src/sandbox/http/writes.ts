@@ -17,8 +17,8 @@ import { formOf, jsonOf, optionalJsonOf } from './body.ts'
 import { handler, pathIds } from './handle.ts'
 
 /**
- * Maximum body of a write. Large enough for a form with a file of more than 25 MB, which then gets the error for large
- * files.
+ * Maximum size of a request body, in bytes. Large enough for a form with a file of more than 25 MB, which then gets the
+ * error for large files.
  */
 const BODY_LIMIT_BYTES = 40 * 1024 * 1024
 

@@ -38,7 +38,7 @@ export class Access {
 
   /**
    * Creates a key.
-   * @returns the key with its secret. No later call shows the secret.
+   * @returns the key with its secret.
    * @throws Refusal if ten keys are active, or if the key may write and `by` isn't an admin.
    */
   createKey(account: Account, key: NewKey = {}): Credential {
@@ -88,7 +88,8 @@ export class Access {
 
   /**
    * Checks that the caller may manage connected apps and webhook endpoints.
-   * @param authorization the header, as in `manager`.
+   * @param authorization the header `Authorization`; undefined for the sandbox's operator, who may do everything.
+   * @returns the caller; null for the sandbox's operator.
    * @throws Refusal if the caller has no portal session of an admin.
    */
   administrator(authorization: string | undefined): Caller | null {
@@ -107,7 +108,7 @@ export class Access {
 
   /**
    * Finds the caller of a request for keys, users, or webhook endpoints.
-   * @param authorization the header. Without it, the caller is the sandbox's operator, who may do everything.
+   * @param authorization the header `Authorization`; undefined for the sandbox's operator, who may do everything.
    * @returns the caller; null for the sandbox's operator.
    * @throws Refusal if the caller has no portal session.
    */

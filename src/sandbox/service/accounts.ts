@@ -25,7 +25,9 @@ export interface User {
   active: boolean
 }
 
-/** A brokerage with its credentials, users, and webhook endpoint. Its first values derive from the seed. */
+/**
+ * A brokerage with its credentials, users, and webhook endpoint. Initial values derive from the seed and the options.
+ */
 export interface Account {
   readonly name: string
   brokerage: { readonly id: string; readonly name: string }

@@ -62,7 +62,8 @@ export function applyAnswer({ world, life }: BuiltParts, submission: Submission,
     life.proceed(submission, submission.lane(lane.rail.submission_market_id), atMs)
   }
   for (const lane of submission.lanes.values()) {
-    // Also updates applications that had assumed an answer to this question.
+    // Also stores the answer in each application that shows this question. Until now, the application may
+    // have assumed an answer.
     const application = applicationOf(submission, lane)
     if (!application?.visible_fields.includes(key)) continue
     const record = applicationRecord(submission, application.application_id)
@@ -93,7 +94,10 @@ export function reopen({ world }: BuiltParts, submission: Submission, laneId: st
   world.play(submission.account, submission.id, [{ do: 'patch_lane', laneId, patch }], atMs)
 }
 
-/** Applies an uploaded file. If its name mentions loss runs, it provides loss runs to current and future lanes. */
+/**
+ * Applies an uploaded file. If the file's name mentions loss runs, the file satisfies the need for loss runs in
+ * current and future lanes.
+ */
 export function applyFile(parts: BuiltParts, submission: Submission, name: string, atMs: number): void {
   if (!LOSS_RUNS.test(name)) return
   const needed = [...openFiles(submission), ...programs.flatMap(({ needs }) => needs)]
@@ -103,8 +107,9 @@ export function applyFile(parts: BuiltParts, submission: Submission, name: strin
 const LOSS_RUNS = /loss.?run/i
 
 /**
- * Applies the files of a reply in the thread. If only one file is outstanding, they provide it. Otherwise they provide
- * each outstanding file that the reply or a file name mentions.
+ * Applies the files of a reply in the thread. If only one requirement of a file is open, the reply satisfies it.
+ * Otherwise the reply satisfies each requirement with a label that shares a word of five or more letters with the reply
+ * or a file name.
  */
 export function applyReply(
   parts: BuiltParts,

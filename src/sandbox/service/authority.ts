@@ -55,9 +55,9 @@ export class Authority {
   }
 
   /**
-   * Checks `producer_email` of writes whose row in the specification doesn't list the field. Another place requires the
-   * field in every write of a machine credential, so a variant decides. If the field is present, it must name an active
-   * user.
+   * Checks `producer_email` of a write whose row in the specification doesn't list this field. Another row requires the
+   * field in every write of a machine credential. The variant `unlisted_attribution` therefore decides whether the
+   * field is required. If present, the field must name an active user.
    * @param hasBody false if the operation has no body.
    */
   checkNamed(caller: Caller, producerEmail: unknown, hasBody = true): void {

@@ -45,7 +45,7 @@ export class Authorizations {
     this.#options = options
   }
 
-  /** Query of the latest request that isn't decided yet; null if all are decided. */
+  /** Query of the latest valid request. Null if an approval, a denial, or an invalid request followed it. */
   get latest(): URLSearchParams | null {
     return this.#latest
   }
@@ -101,8 +101,8 @@ export class Authorizations {
   }
 
   /**
-   * Exchanges a code for tokens. A code works once. A second use also ends the session of the first use (RFC 6749,
-   * 4.1.2).
+   * Exchanges a code for tokens. A code works once. A second use also ends the session of the first
+   * use (RFC 6749, 4.1.2).
    * @throws OAuthError if the code, client, redirect URI, or verifier doesn't match.
    */
   redeem(form: { code: string; clientId: string; redirectUri: string; verifier: string }): TokenPair {

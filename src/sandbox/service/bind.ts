@@ -132,8 +132,8 @@ function confirmAssumptions(draft: BindRecord, attested: boolean | readonly stri
 
 /**
  * Satisfies a contingency with a file.
- * @throws Refusal if the bind request or contingency is unknown (404), the status isn't `drafted` (409), or the file is
- * invalid.
+ * @throws Refusal if the bind request or contingency is unknown (404), the status isn't `drafted` (409), or
+ * the file is invalid.
  */
 export function uploadContingency(
   submission: Submission,
@@ -156,7 +156,10 @@ export function uploadContingency(
 }
 
 const progress: readonly string[] = ['drafted', 'submitted', 'sent', 'binder_received', 'bound']
-/** Statuses that never change. `bind_failed` may still change, because the service only calls it "under review". */
+/**
+ * Statuses that never change. `bind_failed` may still change, because the service calls a failed
+ * bind request "under review".
+ */
 const FINAL: readonly string[] = ['cancelled', 'declined', 'expired']
 
 function checkMove({ id, status }: BindRecord, to: BindStatus): void {
@@ -167,8 +170,8 @@ function checkMove({ id, status }: BindRecord, to: BindStatus): void {
 }
 
 /**
- * Changes the status of a bind request. The specification doesn't say when that happens. `bound` adds an event and
- * creates a policy.
+ * Changes the status of a bind request. The specification doesn't say when the service changes a status. The status
+ * `bound` adds an event and creates a policy.
  * @throws RangeError if the status would move backwards, or is final.
  */
 export function moveBind(world: World, submission: Submission, bind: BindRecord, to: BindStatus, atMs: number) {

@@ -4,8 +4,8 @@ import type { Assumption, BindRecord, Contingency } from '../world/records.ts'
 import type { Lane, Submission } from '../world/submission.ts'
 
 /**
- * Fields of an answer. Bind requests of generated lanes derive from the lanes: about half of the quoted lanes have one,
- * and every bound lane has one and a policy.
+ * Fields of an answer. Bind requests of generated lanes derive from the lanes. About half of the quoted lanes have a
+ * bind request. Every bound lane has a bind request and a policy.
  */
 
 type Answer = Readonly<Record<string, unknown>>

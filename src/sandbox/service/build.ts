@@ -30,7 +30,7 @@ export function buildParts(options: SandboxOptions): BuiltParts {
   const saved = options.stateFile === undefined ? null : readState(options.stateFile, owner)
   const clock = clockFor(options, saved)
   const seeded = new Prng(owner.seed)
-  // Each process gets other random numbers. Otherwise new ids would repeat ids of an earlier process.
+  // A process with saved state gets other random numbers. Otherwise new ids would repeat its earlier ids.
   const prng = saved ? seeded.fork(`run ${saved.runs}`) : seeded
   let stateFile: StateFile | null = null
   const touch = () => stateFile?.touch()
@@ -177,7 +177,7 @@ function statefulParts(parts: BuiltParts): Readonly<Record<string, Stateful>> {
 
 type Saved = Omit<Account, 'eventTypes'> & Partial<Pick<Account, 'eventTypes'>>
 
-/** Saves and restores accounts. An endpoint in the options replaces the saved one. */
+/** Saves and restores accounts. If the options contain an endpoint or event types, they replace the saved values. */
 function accountsState(accounts: ReadonlyMap<string, Account>, options: SandboxOptions) {
   return {
     toState(): Saved[] {

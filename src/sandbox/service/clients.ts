@@ -15,8 +15,8 @@ const LOOPBACK = /^http:\/\/(127\.0\.0\.1|\[::1\])(:\d+)?(?=[/?]|$)/i
 const HOUR_MS = 3_600_000
 
 /**
- * Registers clients (RFC 7591) without storing them. A client id contains the name and redirect URIs, and is signed.
- * The clients use PKCE and have no secret. Registrations are counted by address.
+ * Registers clients (RFC 7591) without storing them. A client id is signed and contains the name and redirect URIs. The
+ * clients use PKCE and have no secret. Limits the registrations of each address per hour.
  */
 export class Clients {
   readonly #key: Buffer
@@ -70,8 +70,8 @@ export class Clients {
 }
 
 /**
- * Whether the text is a redirect URI: https, http on loopback, or an application's own scheme. A fragment isn't
- * allowed.
+ * Whether the text is a redirect URI: https, http on loopback, or an application's own scheme.
+ * A fragment isn't allowed.
  */
 function isRedirectUri(text: string): boolean {
   if (!URL.canParse(text) || text.includes('#')) return false

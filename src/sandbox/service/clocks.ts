@@ -74,7 +74,7 @@ export class StepClock implements Clock {
 
   /**
    * Advances the clock by `ms`, stopping at each sleeper's time. Concurrent calls run one after another.
-   * @param settled resolves when no running activity, such as a delivery attempt, can still begin to wait.
+   * @param settled resolves when every activity, such as a delivery attempt, has ended or waits for the clock.
    */
   advance(ms: number, settled: () => Promise<void>): Promise<void> {
     this.#advancing = this.#advancing.then(() => this.#advance(ms, settled))

@@ -108,9 +108,10 @@ function isLive({ facts, lanes }: Submission): boolean {
 }
 
 /**
- * Refuses a second live submission for an insured. The caller's own rater submissions are allowed if none of their
- * programs collides with a new program. Programs of the same market collide if they quote the same line or share a
- * carrier application.
+ * Refuses a submission if a live submission for the same insured exists. Exception: with `mode: rater`, the
+ * caller's own live rater submissions are allowed if no programs collide. A new and an existing program of the same
+ * market collide if the submissions share a line of business, the existing submission has no lines, or both
+ * programs share a carrier application.
  */
 function refuseCollision(all: readonly Submission[], body: SubmissionCreate, createdBy: string): void {
   const name = body.applicant.insured_name.trim().toLowerCase()
@@ -183,8 +184,8 @@ const submissionCreate = submissionCreateSchema
 type SubmissionCreate = z.output<typeof submissionCreate>
 
 /**
- * Reads a submission from free text and files. The insured is the first line, or else the first file's name. A text
- * such as `, TX` gives the state.
+ * Reads a submission from free text and files. The insured's name is the first line up to a comma, period, or
+ * semicolon; without text, the first file's name. A text such as `, TX` gives the state.
  * @returns a body for `createSubmission`.
  * @throws Refusal (422) if there is neither text nor a file.
  */

@@ -48,8 +48,8 @@ interface DeliveriesState {
 }
 
 /**
- * Signs deliveries and sends each at least once. A failing delivery only blocks later deliveries of the same
- * submission.
+ * Signs deliveries and sends them. Retries a delivery until the receiver accepts it or the retry schedule ends. A
+ * failing delivery blocks only later deliveries of the same submission.
  */
 export class Deliveries {
   readonly #options: DeliveriesOptions
@@ -59,7 +59,7 @@ export class Deliveries {
   readonly #history = new DeliveryHistory()
   readonly #slots = new PQueue({ concurrency: CONCURRENCY })
   #pending = 0
-  /** Number of queues that aren't waiting on the clock. */
+  /** Number of queues that aren't waiting for the clock. */
   #busy = 0
   readonly #whenQuiet: (() => void)[] = []
   /** How many of the next deliveries to lose. */
@@ -77,8 +77,8 @@ export class Deliveries {
   }
 
   /**
-   * Queues a payload. Does nothing if the account has no endpoint. Faults may lose, repeat, delay, or reorder the
-   * delivery.
+   * Queues a payload. Does nothing if the account has no endpoint. Faults may lose, repeat, delay,
+   * or reorder the delivery.
    * @param id id of the delivery. Default: a new id.
    * @returns the delivery's id.
    */
@@ -136,7 +136,7 @@ export class Deliveries {
   }
 
   /**
-   * Sends a delivery that has ended again, with the same id.
+   * Sends an ended delivery again, with the same id.
    * @throws RangeError if the delivery is pending or unknown.
    */
   resend(id: string): void {
@@ -145,7 +145,7 @@ export class Deliveries {
     this.#requeue(record, record.submissionId)
   }
 
-  /** Resolves when every pending delivery waits on the clock. */
+  /** Resolves when every pending delivery waits for the clock. */
   async settled(): Promise<void> {
     // Lets tasks that the clock woke run first.
     await new Promise((resolve) => setImmediate(resolve))
@@ -262,7 +262,7 @@ export class Deliveries {
 
   async #attempt(delivery: Queued): Promise<boolean> {
     const { wallClock, faults, activity, signatureHeaders: prefix, timeoutMs } = this.#options
-    // Read for each attempt, because tests may change the endpoint in between.
+    // Reads the endpoint for each attempt, because tests may change it between attempts.
     const { target } = delivery.account
     if (target === null) return false
     await this.#options.persist?.()

@@ -33,7 +33,7 @@ export class Devices {
 
   /**
    * Starts the authorization of a device.
-   * @throws OAuthError if the variant `device_clients` requires a registered client and this one isn't.
+   * @throws OAuthError if the variant `device_clients` is `registered` and the client isn't registered.
    */
   start(clientId: string, scopes: readonly Scope[]): Device & { readonly expiresInSeconds: number } {
     const { clients, clock, prng, unshown } = this.#options
@@ -84,7 +84,7 @@ export class Devices {
 
   /**
    * @returns the tokens of an approved device.
-   * @throws OAuthError if the device isn't approved, or its tokens were already issued.
+   * @throws OAuthError if the device isn't approved, its code is unknown or expired, or its tokens were already issued.
    */
   poll(deviceCode: string, clientId: string): TokenPair {
     const now = this.#options.clock.now()

@@ -116,8 +116,8 @@ export type Preset = (typeof presets)[number]
 
 const readOperations = ['events', 'thread', 'requirements', 'outstanding', 'workspace', 'sessions'] as const satisfies readonly Operation[]
 /**
- * Refusals for the preset `all`. Token requests get none, because there a refusal means that the credential was
- * revoked.
+ * Error answers to reads in the preset `all`. Token requests get none of these, because there they would mean that
+ * the credential was revoked.
  */
 const refusals = [
   { status: 401 },
@@ -128,8 +128,8 @@ const refusals = [
 ] as const
 
 /**
- * @returns the faults of a preset. `all` has every kind except `no_next_cursor`. Most occur rarely, and hangs are
- * short.
+ * @returns the faults of a preset. `all` has every kind except `no_next_cursor`. Most occur rarely,
+ * and hangs are short.
  */
 export function presetFaults(preset: Preset): FaultInput[] {
   if (preset === 'none') return []
@@ -163,8 +163,8 @@ export function presetFaults(preset: Preset): FaultInput[] {
 type FaultState = Fault & { readonly struck: number }
 
 /**
- * Holds the active faults and draws them at random. Uses its own random generator, so that faults don't change the
- * data.
+ * Holds the active faults and draws them at random. Uses its own random generator, so that faults
+ * don't change the data.
  */
 export class FaultInjector {
   #faults: { readonly fault: Fault; struck: number }[] = []

@@ -22,7 +22,7 @@ const acordTitles: Readonly<Record<string, string>> = {
 const trades = ['Contractors', 'Restaurant', 'Trucking', 'Cyber', 'Errors and Omissions', 'Habitational', 'Garage', 'Hospitality'] as const
 const kinds = ['Supplement', 'Loss Summary', 'Statement of Values', 'No Known Loss Letter', 'Driver List', 'Subcontractor List'] as const
 
-/** All forms. There are more than a search returns. */
+/** All forms: more than the 50 that a search returns at most. */
 const formCatalog: readonly FormItem[] = [
   ...Object.entries(acordTitles).map(([number, title]) => ({
     form_key: `acord_${number}`,

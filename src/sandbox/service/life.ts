@@ -89,8 +89,8 @@ export class Life {
   }
 
   /**
-   * Schedules the quote of a lane that lacks nothing. Does nothing for generated submissions, because their story has
-   * the quotes.
+   * Schedules the quote of a lane that needs nothing more from the broker and has no quote. Does nothing for generated
+   * submissions, because their story contains the quotes.
    */
   proceed(submission: Submission, lane: Lane, atMs: number): void {
     if (submission.records.brief === null || !lane.rail.submit_ready || lane.rail.quotes.length > 0) return
@@ -144,7 +144,8 @@ export class Life {
   /**
    * Releases a quote on a lane: updates the rail, and adds an event and a mail. An earlier quote is superseded, and
    * draft bind requests of the lane expire.
-   * @param terms `firm`: whether the quote can be bound. `totalCents`: its total; default: a generated premium.
+   * @param terms `firm`: whether the quote can be bound. `totalCents`: total of the quote in cents;
+   * default: a generated premium.
    */
   release(
     submission: Submission,

@@ -16,7 +16,7 @@ export const eventsPayloads = ['events', 'data', 'single', 'ids-only', 'opaque']
  */
 export type EventsPayload = (typeof eventsPayloads)[number]
 
-/** Waits between attempts of a delivery. The specification doesn't define them. */
+/** Waits between attempts of a delivery. The specification doesn't define these waits. */
 export const RETRY_SCHEDULE_MS: readonly number[] = [500, 1_000, 2_000, 5_000, 10_000, 30_000, 60_000]
 
 export interface AccountOptions {
@@ -25,7 +25,7 @@ export interface AccountOptions {
   readonly brokerage?: { readonly id: string; readonly name: string }
   /** Number of submissions. Default: `SandboxOptions.submissions`. */
   readonly submissions?: number
-  /** URL that gets the deliveries. Without it, none are sent. */
+  /** URL that gets the deliveries. Without a URL, no deliveries are sent. */
   readonly target?: string
   /** Event types to deliver, and `message` for messages. Default: everything. */
   readonly eventTypes?: readonly string[]
@@ -37,7 +37,7 @@ export interface SandboxOptions {
   readonly host?: string
   /** Port to listen on. Default: any free port. */
   readonly port?: number
-  /** The clock that a fast clock follows. Default: the real clock. */
+  /** The real clock. A fast clock derives from it. Default: the system's clock. */
   readonly clock?: Clock
   /**
    * `real`: `clock` itself. `fast`: `clockFactor` times as fast. `step`: only `Sandbox.advance` advances the clock.
@@ -56,7 +56,10 @@ export interface SandboxOptions {
   readonly speed?: number
   /** Whether the story starts immediately. If not, call `Sandbox.story.start`. Default: true. */
   readonly autoStart?: boolean
-  /** Time at which the generated history ends. The same seed and time give the same data. Default: now. */
+  /**
+   * Reference time of the generated data, in ms since the epoch. The generated history ends three hours earlier. The
+   * same seed and reference time give the same data. Default: now.
+   */
   readonly startMs?: number
   /** File that keeps the state between runs. Without it, the state isn't saved. */
   readonly stateFile?: string
@@ -65,8 +68,8 @@ export interface SandboxOptions {
   /** Prefix of the signature headers, as in `svix-signature`. */
   readonly signatureHeaders?: 'svix' | 'webhook'
   /**
-   * Whether to offer `/broker/submissions` and `/broker/insureds`. The specification doesn't define them. Default:
-   * false.
+   * Whether to offer the lists `/broker/submissions` and `/broker/insureds`. The specification doesn't define
+   * these lists. Default: false.
    */
   readonly lists?: boolean
   /** Waits between attempts of a delivery. After the last attempt, the delivery is dead-lettered. */

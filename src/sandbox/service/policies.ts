@@ -2,7 +2,7 @@ import { uuidOf } from '../world/ids.ts'
 import type { Lane, Submission } from '../world/submission.ts'
 import { policyIdOf } from './binding.ts'
 
-/** Tax as a share of the net premium, and a fee. Only policies that aren't admitted have them. */
+/** Surplus-lines tax as a share of the net premium, and fee in cents. Only policies of specialty programs have them. */
 const SURPLUS_LINES_TAX = 0.0485
 const SURPLUS_LINES_FEE_CENTS = 15_000
 const COMMISSION_RATES = { instant_quote: 0.12, binding: 0.15, specialty: 0.1 } as const
@@ -14,8 +14,8 @@ const documentKinds = [
 ] as const
 
 /**
- * @returns the policies of the bound lanes that the service shows. The specification doesn't define the field names
- * (see `GET /_sandbox/variants`). Amounts are in cents. `rate` is a share of the net premium.
+ * @returns the policies of bound lanes, except hidden lanes. The specification doesn't define the field names (see `GET
+ * /_sandbox/variants`). Amounts are in cents. `commission.rate` is a share of the net premium.
  */
 export function policiesOf(submission: Submission) {
   return submission.shownLanes.filter(({ rail }) => rail.bound).map((lane) => policyOf(submission, lane))

@@ -18,8 +18,8 @@ export function requirementsView(submission: Submission, nowMs: number): Require
 }
 
 /**
- * Adds the id of the lane's bind request. The specification has no list of bind requests, so readers couldn't find it
- * otherwise.
+ * Adds the id of the lane's bind request. Clients couldn't find this id otherwise, because the specification has no
+ * list of bind requests.
  */
 function marketOf(submission: Submission, lane: Lane): MarketReadiness {
   const bindRequestId = bindRequestIdOf(submission, lane)

@@ -177,7 +177,7 @@ export class Sandbox {
 
   /**
    * Fills a submission's feeds for benchmarks. Sends no deliveries.
-   * @param endMs time of the last item in ms since the epoch. Default: now.
+   * @param endMs the last item of each feed is one second before this time, in ms since the epoch. Default: now.
    */
   fillFeeds(account: string, submissionId: string, counts: { events: number; messages: number }, endMs?: number): void {
     const { clock, prng } = this.#parts
@@ -208,7 +208,7 @@ export class Sandbox {
 
   /**
    * Advances a step clock.
-   * @throws RangeError if the clock is of another kind.
+   * @throws RangeError if the sandbox has another kind of clock.
    */
   async advance(ms: number): Promise<void> {
     const { clock, deliveries } = this.#parts
@@ -239,13 +239,15 @@ export class Sandbox {
     }
   }
 
-  /** Stops the story, drops pending deliveries, and closes all connections. */
+  /**
+   * Stops the story and deliveries, and closes all connections. Pending deliveries are lost if there is no state file.
+   */
   async close(): Promise<void> {
     const { app, deliveries, schedule, story } = this.#parts
     story.pause()
     schedule.close()
     await app.close()
-    // Saves pending deliveries, so that the next process sends them.
+    // The state file contains the pending deliveries. The next process sends them.
     await this.#parts.stateFile?.close()
     await deliveries.close()
   }

@@ -7,17 +7,20 @@ export interface Due {
   readonly atMs: number
   readonly account: string
   readonly submissionId: string
-  /** Kind of step. `Life.carryOut` knows the kinds. */
+  /** Kind of step, such as `quote`. `Life.carryOut` handles each kind. */
   readonly kind: string
   readonly data: PlainObject
 }
 
-/** Longest time of one timer, so that the schedule notices changes of the clock. */
+/**
+ * Maximum duration of one timer in ms. When it ends, the schedule reads the clock again, because the clock
+ * may have been set.
+ */
 const LONGEST_WAIT_MS = 3_600_000
 
 /**
- * Carries out entries in order of their time. An entry may add another entry whose time has passed. The same run
- * carries it out. One timer serves all entries, with any kind of clock.
+ * Carries out entries in order of their time. If an entry adds another entry whose time has passed, the same run
+ * carries out the added entry. One timer serves all entries, with any kind of clock.
  */
 export class Schedule {
   readonly #clock: Clock
@@ -27,7 +30,7 @@ export class Schedule {
   #isClosed = false
   #isRunning = false
 
-  /** @param carryOut called at an entry's time or later. Its effects must have the time `due.atMs`. */
+  /** @param carryOut called at an entry's time or later. The effects of the entry must have the time `due.atMs`. */
   constructor(clock: Clock, carryOut: (due: Due) => void) {
     this.#clock = clock
     this.#carryOut = carryOut

@@ -47,7 +47,8 @@ export class Sessions {
   }
 
   /**
-   * Approves a client. The brokerage's programmatic-access controls limit the scopes.
+   * Approves a client for a user. Grants only the requested scopes that the
+   * brokerage's programmatic-access controls allow.
    * @throws OAuthError if no scope is left.
    */
   approve(account: Account, user: User, clientId: string, asked: readonly Scope[]): Approval {
@@ -65,7 +66,7 @@ export class Sessions {
   open(approval: Approval, family: string = this.#options.prng.uuid()): TokenPair {
     const { account, user } = this.#holder(approval)
     const { clock, prng, tokens, unshown } = this.#options
-    // Checks the scopes again, because the brokerage may now allow fewer.
+    // Checks the scopes again, because the brokerage may now allow fewer scopes than at the approval.
     const { scopes } = this.approve(account, user, approval.clientId, approval.scopes)
     for (const [old, { expiresAtMs: endMs }] of this.#refreshTokens) if (endMs <= clock.now()) this.#refreshTokens.delete(old)
     const token = `ort_${prng.uuid()}${prng.uuid()}`.replaceAll('-', '')
@@ -79,8 +80,8 @@ export class Sessions {
    * Exchanges a refresh token, which works once.
    * @param clientId null if the request contains none.
    * @param scopes null for all approved scopes.
-   * @throws OAuthError if the token is unknown, expired, used, or another client's. Reuse also ends the session, unless
-   * the variant `refresh_reuse` is `refuse`.
+   * @throws OAuthError if the token is unknown, expired, used, or another client's, or if a scope wasn't approved.
+   * Using a token twice also ends the session, unless the variant `refresh_reuse` is `refuse`.
    */
   refresh(token: string, clientId: string | null, scopes: readonly Scope[] | null): TokenPair {
     const known = this.#refreshTokens.get(token)

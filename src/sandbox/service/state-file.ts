@@ -2,7 +2,9 @@ import { readFileSync } from 'node:fs'
 import { replaceFile } from '../../base/durable-file.ts'
 import { codeOf, UsageError } from '../../base/errors.ts'
 
-/** Increase this whenever the shape of a part changes. */
+/**
+ * Version of the state file's format. Increase it when the JSON of the file, or of a `toState` result, changes shape.
+ */
 const STATE_VERSION = 2
 const WRITE_DELAY_MS = 200
 
@@ -10,7 +12,7 @@ const WRITE_DELAY_MS = 200
 export interface Stateful {
   /** @returns everything that doesn't derive from the seed and the options, as JSON values. */
   toState(): unknown
-  /** Restores a result of `toState`. It may come from an earlier process with the same seed. */
+  /** Restores a result of `toState`. An earlier process with the same seed may have made the result. */
   fromState(state: unknown): void
 }
 
@@ -102,7 +104,7 @@ export class StateFile {
     return this.#queued
   }
 
-  /** Saves the state and ends saving. */
+  /** Saves the state. Later changes are not saved. */
   async close(): Promise<void> {
     this.touch()
     const written = this.persist()

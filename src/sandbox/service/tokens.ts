@@ -53,7 +53,10 @@ export class Tokens {
     this.#options = options
   }
 
-  /** @returns the owner of a credential, even if the credential is inactive; null if it is unknown. */
+  /**
+   * @returns the owner of a credential, even if the credential is inactive; null if no credential has
+   * this id and secret.
+   */
   find(clientId: string, clientSecret: string): Extract<Caller, { kind: 'machine' | 'partner' }> | null {
     const isMeant = (other: Credential) => other.clientId === clientId && other.clientSecret === clientSecret
     for (const account of this.#options.accounts.values()) {

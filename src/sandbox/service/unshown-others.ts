@@ -66,7 +66,7 @@ export function fixedChoices(): Choice[] {
   }))
 }
 
-/** `authorize-as` accepts these parameters too, and redirects with the code. */
+/** Parameters of an authorization request. The route `authorize-as` also accepts them, and redirects with the code. */
 const AUTHORIZATION_PARAMETERS = 'response_type=code, client_id, redirect_uri, state, scope'
 
 /** @returns the choices that have their own options instead of `--variants`. */

@@ -38,7 +38,10 @@ export class Unshown {
     for (const [name, value] of Object.entries(input)) this.#values.set(name, checked(name, value))
   }
 
-  /** @returns the status of an error, as specified or chosen. */
+  /**
+   * @returns the HTTP status of an error: the status in the specification, or the chosen status if the
+   * specification leaves it open.
+   */
   status(name: ConditionName): number {
     return (this.#values.get(name) as number | undefined) ?? conditionOf(name).status
   }
@@ -91,8 +94,8 @@ export function mixOf(seed: string): UnshownInput {
 const MIX = 'mix'
 
 /**
- * Reads the text of `--variants`, such as `name=value,name=value`. With `mix=SEED`, choices that aren't named are
- * random.
+ * Reads the text of `--variants`, such as `name=value,name=value`. With `mix=SEED`, choices that the text doesn't name
+ * are random, except numbers.
  * @throws RangeError if a part has no `=`, or a name or value is unknown.
  */
 export function parseUnshown(text: string): UnshownInput {

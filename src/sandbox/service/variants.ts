@@ -5,8 +5,8 @@ import type { MarketEvent, ThreadMessage } from '../world/wire.ts'
 import type { Unshown } from './unshown.ts'
 
 /**
- * An object in an answer. The functions in `contents` change the emulated data. Those in `forms` only change its form
- * in answers.
+ * An object in an answer. The functions in `contents` change the emulated data, also for `Sandbox.truth`. The functions
+ * in `forms` change only how an answer shows the data, such as the names of fields.
  */
 
 type Part = Readonly<Record<string, unknown>>
@@ -58,7 +58,10 @@ const contents: Readonly<Record<string, Change>> = {
   }),
 }
 
-/** @returns the markets. After each market with a lane, adds a second program of the same lane. */
+/**
+ * @returns the markets. With the variant `programs_of_lane=two`, a second program of the same lane follows each
+ * market with a lane.
+ */
 function withMarkets(markets: readonly Part[], unshown: Unshown): readonly Part[] {
   if (unshown.word('programs_of_lane') === 'one') return markets
   const second = (market: Part) => ({ ...market, program: `${market['program']} Plus`, needs_from_you: ['Payroll (Plus)'] })
@@ -144,14 +147,14 @@ export function answerOf(operation: string, body: unknown, unshown: Unshown): un
 }
 
 /**
- * Reads in which null and a missing field mean the same. Feeds aren't included, because there a null cursor means the
- * end.
+ * Reads in which null and a missing field mean the same. Feeds aren't included, because there a null
+ * cursor means the end.
  */
 const NULLABLE = new Set(['requirements', 'outstanding', 'workspace', 'bind_request', 'policy', 'insured', 'extra'])
 
 /**
- * @returns an event as a delivery contains it. Depending on variants, its times, lines, and market name differ from the
- * feed.
+ * @returns an event as a delivery contains it. Depending on variants, its times, lines, and market name
+ * differ from the feed.
  */
 export function deliveredEvent(event: MarketEvent, unshown: Unshown): MarketEvent {
   const { market } = event

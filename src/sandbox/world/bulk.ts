@@ -6,8 +6,8 @@ import type { EventMarket } from './wire.ts'
 const TYPES = ['market_attached', 'status_changed', 'quote_received'] as const
 
 /**
- * Fills a submission's feeds for benchmarks: one item per second, ending one second before `endMs` (ms since the
- * epoch).
+ * Fills both feeds of a submission for benchmarks. Each feed gets one item per second. The last item is one second
+ * before `endMs` (ms since the epoch).
  */
 export function fillFeeds(submission: Submission, prng: Prng, counts: { events: number; messages: number }, endMs: number): void {
   const lanes = Array.from(

@@ -50,7 +50,7 @@ const aliases: Readonly<Record<string, string>> = {
   cargo: 'motor_truck_cargo',
 }
 
-/** @returns the slug of a line or alias; undefined if it is unknown. */
+/** @returns the slug of a line of business or of an alias; undefined if the text is neither. */
 export function canonicalLine(text: string): string | undefined {
   const slug = text
     .trim()
@@ -118,16 +118,16 @@ export function programOf(programId: string): Program | undefined {
 
 /**
  * Whether markets accept risks in a state.
- * @param state two letters; empty if unknown.
+ * @param state two letters; empty if unknown, which counts as accepted.
  */
 export function writesIn(state: string): boolean {
   return !closedStates.includes(state)
 }
 
 /**
- * @param linesOff disabled lines, by program id.
- * @returns the programs that take lines of the submission in its state, each with these lines. If a partner chose
- * programs, only those are considered.
+ * @param linesOff disabled lines of business, by program id.
+ * @returns the programs that accept the submission's state and some of its lines of business, each with these lines. If
+ * a partner chose programs, considers only the chosen programs.
  */
 export function matchingPrograms({ facts, records }: Submission, linesOff: Readonly<Record<string, readonly string[]>>) {
   const { brief } = records

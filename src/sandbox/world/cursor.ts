@@ -13,7 +13,10 @@ export interface Cursor {
   readonly emptyPages: number
 }
 
-/** In base64, these bytes are `+/+/`. If a client doesn't percent-encode a cursor, it is therefore invalid. */
+/**
+ * In base64, these bytes are `+/+/`. If a client sends a cursor without percent-encoding, the
+ * cursor is therefore invalid.
+ */
 const PREFIX = Buffer.from([0xfb, 0xff, 0xbf])
 
 /**

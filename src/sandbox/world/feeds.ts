@@ -16,14 +16,14 @@ export type FeedState<T> = readonly { readonly item: T; readonly visible: boolea
 
 interface FeedSlice<T> {
   readonly items: readonly T[]
-  /** Position of the last item. Without items, the requested position. */
+  /** Position of the last item; if `items` is empty, the requested position. */
   readonly end: Position
   readonly more: boolean
 }
 
 /**
- * A feed of a submission, in order of time. A hidden item may be shown later, when a client's cursor is already past
- * it.
+ * A feed of a submission, in order of time. A hidden item may be shown later, when a client's cursor is
+ * already past the item.
  */
 export class Feed<T extends Positioned> {
   readonly #entries: Entry<T>[] = []

@@ -6,7 +6,10 @@ export function uuidOf(text: string): string {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20, 32)}`
 }
 
-/** @returns the tax id in an insured's facts and answers. Receivers must not store it. */
+/**
+ * @returns a tax id derived from the insured's name. The sandbox shows it in facts and answers. A mirror
+ * must not store it.
+ */
 export function taxIdOf(insuredName: string): string {
   const digits = BigInt(`0x${createHash('sha256').update(`tax id of ${insuredName}`).digest('hex')}`)
     .toString()
@@ -15,8 +18,8 @@ export function taxIdOf(insuredName: string): string {
 }
 
 /**
- * @returns the id of an insured, derived from account and name. For the account `default`, it derives from the name
- * only. Otherwise, ids in existing state files would change.
+ * @returns the id of an insured, derived from the account and the name. For the account `default`, the id derives from
+ * the name only. Otherwise, ids in existing state files would change.
  */
 export function insuredIdByName(account: string, name: string): string {
   return uuidOf(account === 'default' ? `insured ${name}` : `insured ${account} ${name}`)

@@ -13,7 +13,10 @@ interface Opening {
   readonly laneId: string
   readonly program: Pick<Program, 'market' | 'programId' | 'marketId'>
   readonly lines: readonly string[]
-  /** Labels of what the broker must still provide, and the next step until then. */
+  /**
+   * `needs`: labels of what the broker must still provide. `nextStep`: text that the rail shows
+   * while something is needed.
+   */
   readonly needs: readonly string[]
   readonly nextStep: string
   readonly obtains: readonly string[]
@@ -129,7 +132,7 @@ function newSession(prng: Prng, market: Market): CarrierSession {
   return begunSession(id, market, { completion_pct, missing_questions: [{ key: 'years_in_business', label: 'Years in business' }] })
 }
 
-/** @returns the changes of a lane when its missing requirements arrive. */
+/** @returns the changes of a lane after everything that it needed has arrived. */
 export function satisfiedPatch(lane: LaneInit): LanePatch {
   return {
     rail: {
@@ -195,9 +198,9 @@ function dollars(cents: number): string {
 }
 
 /**
- * @param lines the lines of the submission that the program takes.
- * @returns the program's lane. Unanswered questions are in the carrier's session, or in the requirements if there is no
- * session.
+ * @param lines the submission's lines of business that the program takes.
+ * @returns the program's lane. Unanswered questions are in the carrier's session. If the lane has no session, they
+ * are in the requirements.
  */
 export function openLane(submission: Submission, program: Program, lines: readonly string[], atMs: number): LaneInit {
   const { market } = program

@@ -20,9 +20,10 @@ interface MarketPlan {
 type Outcome = 'quote' | 'revised' | 'declined' | 'withdrawn' | 'blocked'
 
 /**
- * Plans one market from approach to end. Includes two cases that occur in real feeds:
+ * Plans one market's work on a submission, from the first approach to the end. Some plans contain a case that
+ * occurs in real feeds:
  * - A hidden lane is shown late, so its earlier events appear before clients' cursors. A later event always follows.
- * - A market first appears with its quote, without the event `market_attached`.
+ * - A lane has no event `market_attached`. Its first event is a later one, such as its quote.
  */
 export function planMarket(prng: Prng, plan: MarketPlan): PlanStep[] {
   const outcome = plan.wins ? prng.pick<Outcome>(['quote', 'revised']) : chooseOutcome(prng, plan.market)

@@ -139,7 +139,7 @@ interface GenerateOptions {
   readonly startMs: number
 }
 
-/** Factor for the time between past steps: minutes of the story become days of history. */
+/** Factor for the time between past steps: one minute of the story becomes 20 hours of history. */
 const HISTORY_STRETCH = 1_200
 const HISTORY_GAP_MS = 3 * 3_600_000
 const LAST_START_MS = 60_000
@@ -155,8 +155,8 @@ export function generateAccount(world: World, prng: Prng, options: GenerateOptio
     const own = prng.fork(`submission ${n}`)
     const plan = planSubmission(own, options)
     world.addSubmission(options.account, plan.submissionId, plan.facts, taxIdOf(plan.facts.insured_name))
-    // The first submission is new, and the second is in progress. Of the others, 3 in 7 are new, 3 in progress, and 1
-    // finished.
+    // The first submission is new, and the second is in progress. Of the others, on average 3 in 7 are new, 3 in 7 are
+    // in progress, and 1 in 7 is finished.
     const share = n === 0 ? 0 : n === 1 ? 0.4 : own.pick([0, 0, 0, 0.3, 0.5, 0.7, 1])
     live.push(...addPlan(world, own, options, plan, share * PLAN_LENGTH_MS))
   }

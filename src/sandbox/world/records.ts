@@ -118,7 +118,7 @@ export function emptyRecords(): Records {
 export interface AccountRecords {
   /** Number of submissions that requests created. */
   created: number
-  /** Number of appetite questions on one UTC day. */
+  /** `used` is the number of appetite questions on `day`, a UTC day. */
   readonly appetite: { day: string; used: number }
   /** Disabled lines, by program id. */
   readonly linesOff: Record<string, readonly string[]>

@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/clock.ts'
 import type { PlanStep, World } from './world.ts'
 
-/** A step of a submission. `atMs` is the story time since its start. */
+/** A step of a submission. `atMs` is the time in ms since the story's start, at speed 1. */
 export interface TimedStep extends PlanStep {
   readonly account: string
   readonly submissionId: string
@@ -21,8 +21,8 @@ interface StoryState {
 }
 
 /**
- * Plays steps by a timer (`start`, `pause`) or one at a time (`step`). By the timer, each step gets its planned time,
- * so that the same seed and start give the same data. With `step`, it gets the current time.
+ * Plays steps by a timer (`start`, `pause`) or one at a time (`step`). The timer gives each step its planned time, so
+ * that the same seed and start give the same data. `step` gives the step the current time.
  */
 export class Story {
   #steps: readonly TimedStep[]
@@ -79,7 +79,7 @@ export class Story {
     return this.#playNext(this.#clock.now())
   }
 
-  /** Includes the story time so far. Time in which no process runs doesn't count. */
+  /** Includes the story time so far. The story doesn't advance while no process runs. */
   toState(): StoryState {
     const runningMs = this.#run ? (this.#clock.now() - this.#run.startedAtMs) * this.#speed : 0
     return { steps: this.#steps, next: this.#next, elapsedMs: this.#elapsedMs + runningMs }

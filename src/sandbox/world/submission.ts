@@ -50,8 +50,8 @@ export interface EventInit {
 }
 
 /**
- * A new message. Defaults: a new id, the current time, and an outbound e-mail without subject, addresses, and
- * attachments.
+ * A new message. Defaults: a new id, the current time, and an outbound e-mail without
+ * subject, addresses, and attachments.
  */
 export interface MessageInit extends Partial<ThreadMessage> {
   readonly body_text: string
@@ -112,7 +112,7 @@ export class Submission {
     this.facts = facts
   }
 
-  /** Id of the insured: from the request that created the submission, else derived from the name. */
+  /** Id of the insured: from the request that created the submission, else derived from the insured's name. */
   get insuredId(): string {
     return this.records.brief?.insuredId ?? insuredIdByName(this.account, this.facts.insured_name)
   }
@@ -193,8 +193,8 @@ export class Submission {
   }
 
   /**
-   * Shows a hidden lane and its events.
-   * @returns these events.
+   * Shows a hidden lane and its hidden events.
+   * @returns the events that were hidden.
    */
   revealLane(laneId: string): MarketEvent[] {
     this.lane(laneId).visible = true
@@ -240,8 +240,8 @@ export class Submission {
   }
 
   /**
-   * @returns the time `atMs` as text, later than all earlier results. Otherwise a new item could come before a client's
-   * cursor.
+   * @returns the time `atMs` as text. If an earlier result isn't before `atMs`, returns a time 1 µs after that result.
+   * Otherwise a new item could come before a client's cursor and never be read.
    */
   #stamp(atMs: number): string {
     this.#lastMicros = Math.max(Math.floor(atMs * 1000), this.#lastMicros + 1)

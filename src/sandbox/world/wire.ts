@@ -4,10 +4,10 @@ import type { ThreadMessage as MessageRead } from '../../client/schemas/thread.t
 
 /**
  * Types of the service's answers, derived from the client's schemas. The mirror has its own types (`upstream/wire`). If
- * both shared code, tests would not find a wrong reading of the specification.
+ * the sandbox and the mirror shared code, tests would not find a wrong reading of the specification.
  */
 
-/** The texts that the schema names for a value; `never` if it allows any text. */
+/** The texts that a schema lists for a value; `never` if the schema allows any text. */
 type Named<T> = T extends string ? (string extends T ? never : T) : never
 type Fields<T> = T extends readonly (infer Item)[]
   ? readonly Sent<Item>[]
@@ -30,7 +30,7 @@ export type ThreadMessage = Sent<MessageRead>
 export type Attachment = ThreadMessage['attachments'][number]
 
 type View = Sent<ViewRead>
-/** Fields of the requirements view, except its id, markets, carrier sessions, assessment, and rail. */
+/** Fields of the requirements view, except its submission id, markets, carrier sessions, assessment, and rail. */
 export type SubmissionFacts = Omit<View, 'submission_id' | 'markets' | 'carrier_api_sessions' | 'assessment' | 'rail'>
 
 export interface RequirementsView extends SubmissionFacts, Pick<View, 'submission_id' | 'assessment' | 'rail'> {

@@ -47,7 +47,7 @@ interface Added {
 interface WorldOptions {
   readonly prng: Prng
   readonly announce: (news: News) => void
-  /** Whether to deliver events of a lane that was hidden before. */
+  /** Whether a hidden lane's earlier events are delivered when the lane is shown. */
   readonly announceLate: boolean
 }
 
@@ -61,7 +61,7 @@ type WorldState = readonly {
 export class World {
   readonly #options: WorldOptions
   readonly #accounts = new Map<string, Map<string, Submission>>()
-  /** Content outside submissions that requests have written, by account. */
+  /** Content that requests have written outside submissions, by account. */
   readonly records = new Map<string, AccountRecords>()
 
   constructor(options: WorldOptions) {
@@ -111,7 +111,8 @@ export class World {
   }
 
   /**
-   * Applies actions in order. Delivers items that become visible: all events together, each message separately.
+   * Applies actions in order. Delivers new visible items: all events together, each message separately. If a hidden
+   * lane is shown, its earlier events are delivered only with `announceLate`.
    * @param atMs time of the actions in ms since the epoch.
    * @param quiet if true, sends no deliveries.
    * @returns the new events and messages, including hidden ones.

@@ -12,16 +12,16 @@ import { factsOf, faultOf, type SqliteFacts } from './facts.ts'
 
 /**
  * Child process that `backup.ts` starts.
- * Sends the size of the database in bytes, then waits for a message. Then copies the database and verifies the copy.
+ * Sends the size of the database in bytes. After the message `go`, copies the database and verifies the copy.
  */
 
 guard()
 const order = await new Promise<BackupOrder>((resolve) => process.once('message', (message) => resolve(message as BackupOrder)))
-/** Database pages to copy per step: 8 MB. */
+/** Number of database pages to copy per step. With pages of 4 KB, a step copies 8 MB. */
 const PAGES_PER_STEP = 2_000
 const LOCK_WAIT_MS = 5_000
 const pages = `${order.partial}-pages`
-/** File to name in an error message. */
+/** File that an error message names: first the source, then the target. */
 let place = order.source
 
 const say = (answer: BackupAnswer) => new Promise((resolve) => process.send?.(answer, undefined, undefined, resolve))
@@ -38,7 +38,7 @@ try {
 }
 
 async function make(source: Database.Database): Promise<void> {
-  // A read transaction keeps one snapshot. Without it, a write by another process would restart the copy.
+  // A read transaction keeps one snapshot. Without the transaction, another process's write would restart the copy.
   source.exec('begin')
   source.prepare('select 1 from sqlite_master').get()
   place = order.target
@@ -46,7 +46,7 @@ async function make(source: Database.Database): Promise<void> {
   source.exec('rollback')
   source.close()
   const facts = await compact()
-  // Frees half the space, which the verification doesn't need.
+  // Deletes the raw copy early, to free disk space. The verification reads only the compacted copy.
   rmSync(pages)
   const problem = await verify(facts)
   if (problem !== null) {
@@ -61,8 +61,8 @@ async function make(source: Database.Database): Promise<void> {
 }
 
 /**
- * Vacuums the raw copy into `order.partial`, because free pages may contain purged data.
- * @returns the facts of the copied snapshot.
+ * Vacuums the raw copy into `order.partial`. This leaves out free pages, which may contain purged data.
+ * @returns row counts and log ids of the raw copy.
  */
 async function compact(): Promise<SqliteFacts> {
   await say({ type: 'step', step: 'compacting' })
@@ -76,7 +76,7 @@ async function compact(): Promise<SqliteFacts> {
   }
 }
 
-/** Verifies the final file. @returns the problem; null if there is none. */
+/** Verifies the compacted copy. @param before facts of the raw copy. @returns the problem; null if the copy is good. */
 async function verify(before: SqliteFacts): Promise<string | null> {
   await say({ type: 'step', step: 'verifying' })
   const copy = new Database(order.partial, { fileMustExist: true })

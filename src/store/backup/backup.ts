@@ -12,9 +12,9 @@ import { type BackupProgress, type BackupStep, watchBackup } from './progress.ts
 /** Input of the backup process. All paths are absolute. */
 export interface BackupOrder {
   readonly source: string
-  /** Temporary path of the copy. The raw pages are in `<partial>-pages`. */
+  /** Temporary path of the compacted copy. The raw copy has the path `<partial>-pages`. */
   readonly partial: string
-  /** Final path. The copy gets this path when it is complete, verified, and synced to disk. */
+  /** Final path. The compacted copy is renamed to this path after it was verified and synced to disk. */
   readonly target: string
 }
 
@@ -34,9 +34,12 @@ export interface Backup {
 /**
  * Copies a SQLite database while other processes use it.
  * A child process copies in one read transaction. Writers don't wait, and their changes don't restart the copy.
- * The copy gets its final name when it is complete, verified, and synced to disk. After an error, no files remain.
- * @throws UsageError if the target exists or its folder doesn't; PermanentError if the backup fails; the reason of
- * `signal` if aborted.
+ * The copy gets its final name after it was verified and synced to disk.
+ * After an error, all temporary files are deleted.
+ * @param path the database.
+ * @param file path of the backup.
+ * @throws UsageError if `file` exists or belongs to the database, or if its folder is missing or not writable;
+ * PermanentError if the backup fails; the reason of `signal` if aborted.
  */
 export async function backupSqlite(
   path: string,
@@ -123,8 +126,9 @@ export async function inProcess<Message, T>(
   try {
     return await abortable(promise, signal)
   } finally {
-    // Freeing the space of a large file takes seconds. Deleting files is fast while the stopped child has them open.
-    // The space is freed when the child ends, and this process doesn't wait for the end.
+    // Freeing the disk space of a large file takes seconds. The system frees the space when no process has the deleted
+    // file open. The stopped child keeps the file open, so deleting is fast.
+    // The child is killed without waiting for its end.
     child.kill('SIGSTOP')
     await removeFiles()
     child.kill('SIGKILL')

@@ -8,10 +8,13 @@ import type { CopiedKind, CopiedTable } from './copied-tables.ts'
 export type CopiedValue = Json | Buffer
 export type CopiedRow = Readonly<Record<string, CopiedValue>>
 
-/** Parameters per statement. SQLite allows 32,766; Postgres allows 65,535. */
+/** Maximum parameters per statement. SQLite allows 32,766; Postgres allows 65,535. */
 const MAX_PARAMETERS = 30_000
 
-/** Up to `limit` rows after the key values in `after`, in key order. @param after null for the first page. */
+/**
+ * Reads up to `limit` rows in key order.
+ * @param after key of the last row of the previous page; null for the first page.
+ */
 export async function readRows(q: Query, table: CopiedTable, after: CopiedRow | null, limit: number): Promise<CopiedRow[]> {
   const key = sql.join(table.key.map((column) => sql.ref(column)))
   const columns = sql.join(Object.keys(table.columns).map((column) => sql.ref(column)))
@@ -26,7 +29,7 @@ export async function readRows(q: Query, table: CopiedTable, after: CopiedRow | 
   }))
 }
 
-/** Decoders for JSON and boolean columns that SQLite queries return as stored. */
+/** Decoders for the JSON and boolean columns that SQLite queries don't decode automatically. */
 function lateDecoders({ name, columns }: CopiedTable) {
   return Object.entries(columns).flatMap(([column, kind]) => {
     const isLate = (kind === 'json' || kind === 'bool') && decoderOfColumn(name, column) === null
@@ -47,12 +50,13 @@ export async function insertRows(tx: Tx, table: CopiedTable, rows: readonly Copi
 }
 
 function parameter(kind: CopiedKind, value: CopiedValue): RawBuilder<unknown> {
-  // Drivers don't serialize a JSON string, and the Postgres driver binds a list as an SQL array.
+  // Serializes JSON here. Otherwise, both drivers would pass a JSON string without quotes, and the Postgres driver
+  // would pass a list as an SQL array.
   return sql`${kind === 'json' && value !== null ? JSON.stringify(value) : value}`
 }
 
 /**
- * The last number that the identity column assigned, even if its row was deleted.
+ * Reads the last number that the identity column assigned, even if the row with this number was deleted.
  * @returns null if no number was assigned or the table has no identity column.
  */
 export async function lastNumber(q: Query, { name, serial }: CopiedTable): Promise<number | null> {
@@ -61,7 +65,7 @@ export async function lastNumber(q: Query, { name, serial }: CopiedTable): Promi
     q.kind === 'sqlite'
       ? sql<{ last: number | null }>`select (select seq from sqlite_sequence where name = ${name}) as last`
       : sql<{ last: number | null }>`select pg_sequence_last_value(pg_get_serial_sequence(${name}, ${serial})) as last`
-  // SQLite stores 0 after an insert of no rows.
+  // SQLite stores 0 if all inserts so far added no rows. No number was assigned then.
   return (await q.one(text))?.last || null
 }
 

@@ -8,11 +8,11 @@ export interface CopiedTable {
   readonly name: string
   readonly columns: Readonly<Record<string, CopiedKind>>
   readonly key: readonly string[]
-  /** The identity column; null if the table has none. */
+  /** The identity column; null if the table has no identity column. */
   readonly serial: string | null
 }
 
-/** Tables to leave out: state of the database or its processes, and single-use tokens. */
+/** Tables that a copy leaves out: state of the database or its processes, and single-use tokens. */
 const NOT_COPIED = ['sync_migrations', 'sync_processes', 'sync_process_settings', 'sync_copy', 'sync_push_tokens']
 
 const KINDS: Readonly<Record<string, CopiedKind>> = {
@@ -39,7 +39,7 @@ interface ColumnRow {
 
 /**
  * Lists the tables to copy, in order of their names.
- * @param postgres a Postgres database with the same schema. SQLite doesn't store the kinds of columns.
+ * @param postgres the Postgres database of the copy, source or target. SQLite doesn't store the kinds of columns.
  */
 export async function copiedTables(postgres: Query): Promise<CopiedTable[]> {
   const rows = await postgres.all(sql<ColumnRow>`

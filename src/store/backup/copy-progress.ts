@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { Query, Tx } from '../engine/db.ts'
 import type { CopiedRow } from './copied-rows.ts'
 
-/** Copy progress, stored in the target. Each page commits with its progress, so an interrupted copy can resume. */
+/** Progress of a copy. The target stores the progress with each page, so an interrupted copy can resume. */
 export interface CopyProgress {
   /** Key of the last copied row, by table name. */
   readonly behind: ReadonlyMap<string, CopiedRow>
@@ -24,7 +24,7 @@ export async function isUnfinishedCopy(q: Query): Promise<boolean> {
   return await q.exists(text)
 }
 
-/** Reads the progress from the target. @returns null if no copy was started. */
+/** Reads the progress from the target. @returns null if the target has no unfinished copy. */
 export async function readProgress(q: Query): Promise<CopyProgress | null> {
   if (!(await isUnfinishedCopy(q))) return null
   const rows = await q.all(sql<{ table_name: string; behind: string }>`select table_name, behind from sync_copy`)

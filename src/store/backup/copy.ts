@@ -22,13 +22,15 @@ export interface CopyParts {
 export interface Copied {
   /** Number of rows by table, equal in both databases. */
   readonly rows: Readonly<Record<string, number>>
-  /** false while a `receive` process still stores deliveries in the source. `serve` can't use the target then. */
+  /**
+   * false if a `receive` process still uses the source. The copy is then unfinished, and `serve` can't use the target.
+   */
   readonly isComplete: boolean
 }
 
 /**
  * Rows per transaction. Each table starts with `FIRST_PAGE` rows, because rows may be large.
- * The number doubles up to `LARGEST_PAGE` while pages stay under `PAGE_BYTES`.
+ * The number doubles up to `LARGEST_PAGE`. After a page with more than `PAGE_BYTES`, the number is divided by 4.
  */
 const FIRST_PAGE = 16
 const LARGEST_PAGE = 1_000
@@ -39,8 +41,8 @@ const PAGE_BYTES = 2_000_000
  * Then compares every table. If a table differs, copies the table a second time.
  * When the copy is complete, readers, destinations, and the change log continue in the target.
  * If `serve` uses the source again, the source begins a new log epoch.
- * @throws UsageError if the target isn't empty; BusyError if a process other than `receive` uses the source;
- * PermanentError if a table still differs.
+ * @throws UsageError if the target has a mirror, or an unfinished copy of another source; BusyError if a process other
+ * than `receive` uses the source; PermanentError if a table differs after the second copy.
  */
 export async function copyDatabase(parts: CopyParts): Promise<Copied> {
   const { source, target, signal, onTable } = parts
@@ -67,8 +69,8 @@ export async function copyDatabase(parts: CopyParts): Promise<Copied> {
 
 /**
  * Checks which processes use the source.
- * @returns true if a `receive` process does.
- * @throws BusyError if a process with another role does.
+ * @returns true if a `receive` process uses the source.
+ * @throws BusyError if a process with another role uses the source.
  */
 async function isReceived(q: Query): Promise<boolean> {
   const processes = await listProcesses(q)
@@ -131,8 +133,8 @@ function bytesOf(page: readonly CopiedRow[]): number {
 }
 
 /**
- * Compares a table in both databases. If the table differs, copies it a second time.
- * @returns the row count; null if the tables still differ, for example because deliveries arrive.
+ * Compares a table in both databases. If the table differs, copies the table a second time.
+ * @returns the row count; null if the table differs after the second copy, for example because deliveries arrive.
  */
 async function verify(parts: CopyParts, table: CopiedTable): Promise<number | null> {
   for (const isLast of [false, true]) {
@@ -148,8 +150,8 @@ async function verify(parts: CopyParts, table: CopiedTable): Promise<number | nu
 /** Makes the target the owner of the change log. Adds an audit entry to both databases. */
 async function complete(source: Db, target: Db, tables: readonly CopiedTable[]): Promise<void> {
   const note = { who: 'command', action: 'database.copy', target: target.kind, detail: { from: source.kind } }
-  // The source releases the log first, so the log never has two owners. If the process stops in between, run the copy
-  // again.
+  // The source releases the log first, so the log never has two owners. If the process stops before the target owns the
+  // log, run the copy again.
   const noted = auditedDb(source, note)
   await noted.write('copy-leave', releaseEpoch)
   const numbers = await Promise.all(tables.map((table) => lastNumber(source.read, table)))
@@ -161,7 +163,7 @@ async function complete(source: Db, target: Db, tables: readonly CopiedTable[]):
   })
 }
 
-/** Row count and checksum of a table. The order of the rows doesn't matter. */
+/** Row count and checksum of a table. The order of the rows doesn't change the checksum. */
 interface TableSum {
   readonly rows: number
   /** Sum of the row hashes, modulo 2^64. */

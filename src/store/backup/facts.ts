@@ -12,7 +12,7 @@ export interface SqliteFacts {
 
 /**
  * Reads the row counts and log ids that must be equal in a database and its copy.
- * Call this only in a worker thread or another process, because all rows are counted.
+ * Counts all rows, which blocks the event loop. Call this only in a worker thread or a child process.
  */
 export function factsOf(database: Database.Database): SqliteFacts {
   const tables = database
@@ -37,7 +37,7 @@ export function factsOf(database: Database.Database): SqliteFacts {
   }
 }
 
-/** Counts the change-log numbers that have no row, from `firstSeq` to `lastSeq`. */
+/** Counts the numbers from `firstSeq` to `lastSeq` that have no row in the change log. */
 export function lostNumbers({ firstSeq, lastSeq, rows }: SqliteFacts): number {
   const lost = lastSeq - firstSeq + 1 - (rows['changes'] ?? 0)
   // `lost` is negative if someone edited `mirror_info` by hand (see `repairEnds`).
@@ -46,8 +46,8 @@ export function lostNumbers({ firstSeq, lastSeq, rows }: SqliteFacts): number {
 
 /**
  * Checks a database file for damage and missing tables. Reads the whole file.
- * Ignores gaps in the change log, because nothing can fill them.
- * @returns the problem; null if there is none.
+ * Ignores gaps in the change log, because no command can fill a gap.
+ * @returns the problem; null if the file is good.
  */
 export function faultOf(database: Database.Database, facts: SqliteFacts): string | null {
   const checks = database.pragma('integrity_check(3)') as { integrity_check: string }[]

@@ -14,7 +14,7 @@ export interface BackupProgress {
 }
 
 const EVERY_MS = 1_000
-/** Minimum finished share of the work for an estimate. Earlier estimates would be too inaccurate. */
+/** Minimum finished share of the backup for an estimate of the remaining time. Earlier estimates are too inaccurate. */
 const LEAST_DONE = 0.02
 
 /**
@@ -31,7 +31,7 @@ export function progressAt(step: BackupStep, done: number, elapsedMs: number): B
 }
 
 interface WatchedBackup {
-  /** The file that each step writes. A step that only reads has no file. */
+  /** The file that each step writes. A step without a file only reads. */
   readonly files: Partial<Record<BackupStep, string>>
   /** Expected size of each file, in bytes. */
   readonly bytes: number
@@ -40,8 +40,8 @@ interface WatchedBackup {
 }
 
 /**
- * Reports progress every second, and syncs the files to disk while they grow. Otherwise the next commit of the live database
- * would wait until gigabytes are written to disk.
+ * Reports progress every second, and syncs the growing file of the current step to disk. Without these syncs, the next
+ * commit of the live database would wait until gigabytes are written to disk.
  * @returns a function that ends the reports.
  */
 export function watchBackup({ files, bytes, step, onProgress }: WatchedBackup): () => Promise<void> {

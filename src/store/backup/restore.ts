@@ -20,7 +20,7 @@ export interface Restored {
   readonly facts: SqliteFacts
   readonly migrated: readonly string[]
   readonly epoch: NewEpoch
-  /** New path of the previous database; null if there was none. */
+  /** New path of the previous database; null if there was no previous database. */
   readonly previous: string | null
   /** New paths of the previous database's other files, such as its write-ahead log. */
   readonly leftovers: readonly string[]
@@ -31,10 +31,11 @@ const LOG_ENDINGS = ['-wal', '-shm', '-journal']
 /**
  * Replaces a SQLite database with a backup. Records `who` in the audit entry.
  * Copies the backup, verifies and migrates the copy, and begins a new log epoch in the copy.
- * Then renames the previous database and moves the copy to its path. An error changes nothing.
+ * Then renames the previous database and moves the copy to `database.path`.
+ * An error before the renaming changes nothing.
  * @param file path of the backup.
- * @throws BusyError if another process has the database open; UsageError if the backup is missing; PermanentError if
- * the backup is damaged or the disk is full.
+ * @throws BusyError if another process has the database open; UsageError if `file` is missing, isn't a file, or is the
+ * database itself; PermanentError if the backup is damaged or can't be copied, for example if the disk is full.
  */
 export async function restoreSqlite(
   database: Extract<DatabaseConfig, { kind: 'sqlite' }>,
@@ -42,7 +43,7 @@ export async function restoreSqlite(
   { clock, log, who }: { readonly clock: Clock; readonly log: Log; readonly who: string },
 ): Promise<Restored> {
   if (!existsSync(file)) throw new UsageError([`there is no file ${file}`])
-  // `file` may be a symbolic link. The backup's write-ahead log is next to the linked file.
+  // `file` may be a symbolic link. A write-ahead log of the backup is next to the linked file.
   const [path, source] = [resolve(database.path), realpathSync(file)]
   if (!statSync(source).isFile()) throw new UsageError([`${file} is not a file; name the backup itself`])
   if (existsSync(path) && source === realpathSync(path)) throw new UsageError([`${file} is the database itself; name the backup`])
@@ -108,16 +109,17 @@ function verify(fresh: string, file: string): SqliteFacts {
 }
 
 /**
- * Gives the previous database a second name, so that a file always exists at its path.
- * Renames its write-ahead log and its mark file.
+ * Keeps the previous database under a new name.
+ * Also keeps the file at `path` until the restored database replaces it, if the file system has hard links.
+ * Renames the previous database's write-ahead log and mark file.
  */
 function keepPrevious(path: string, clock: Clock): Pick<Restored, 'previous' | 'leftovers'> {
   const stamp = new Date(clock.now()).toISOString().replace(/[-:]|\.\d+/g, '')
   const previous = freeName(`${path}.before-${stamp}`)
   const isThere = existsSync(path)
   if (isThere) linkOrRename(path, previous)
-  // A write-ahead log remains only if the database is damaged or missing. The new database must not use this log or the
-  // old mark file.
+  // A write-ahead log remains only if the previous database is damaged or missing. The restored database must not use
+  // this log or the old mark file.
   const endings = [...LOG_ENDINGS, '-mark'].filter((ending) => existsSync(`${path}${ending}`))
   for (const ending of endings) renameSync(`${path}${ending}`, `${previous}${ending}`)
   return { previous: isThere ? previous : null, leftovers: endings.map((ending) => `${previous}${ending}`) }
@@ -133,9 +135,7 @@ function linkOrRename(path: string, previous: string): void {
   }
 }
 
-/**
- * @returns `name`, with a number appended if the file exists. Two restores in one second begin with the same `name`.
- */
+/** @returns `name`; with a number appended if this file exists, because two restores ran in the same second. */
 function freeName(name: string): string {
   let free = name
   for (let n = 2; existsSync(free); n++) free = `${name}-${n}`
@@ -143,7 +143,7 @@ function freeName(name: string): string {
 }
 
 /**
- * Merges the write-ahead log into the database file. Ignores a damaged database.
+ * Merges the write-ahead log into the database file. Does nothing if the database is damaged.
  * @throws BusyError if another process has the file open.
  */
 function foldLog(path: string): void {

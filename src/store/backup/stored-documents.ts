@@ -8,7 +8,7 @@ export interface StoredFile {
 
 const PAGE = 1_000
 
-/** Yields each file that the table `documents` names, once, in order of the paths. */
+/** Yields each file in the column `documents.stored_path` once, in order of the paths. */
 export async function* storedFiles(q: Query): AsyncGenerator<StoredFile> {
   let after = ''
   for (;;) {

@@ -9,7 +9,7 @@ export interface TrialOrder {
   readonly folder: string
 }
 
-/** `problem` is null if the backup can be restored. */
+/** Output of the trial process. `problem` is null if the backup was restored. */
 export type TrialAnswer = { readonly problem: string | null }
 
 /**

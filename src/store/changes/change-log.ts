@@ -13,8 +13,8 @@ const changesTable = specOf(changes)
 
 /**
  * Appends changes to the change log and numbers them without gaps.
- * Call this last in a transaction. The counter row stays locked until the commit, and other appends wait.
- * @throws LogMovedError if the server changed, or if the log lacks a change that this process saw.
+ * Call this last in a transaction. Until the commit, the counter row stays locked, and other appends wait.
+ * @throws LogMovedError if the connection reached another server, or if the log lacks a change that this process saw.
  */
 export async function appendChanges(tx: Tx, changes: readonly Change[]): Promise<void> {
   const [newest] = changes.slice(-1)
@@ -31,7 +31,7 @@ export async function appendChanges(tx: Tx, changes: readonly Change[]): Promise
 interface Advanced {
   readonly last_seq: number
   readonly log_epoch: string
-  /** The Postgres server that ran the statement; null if unknown. */
+  /** Identity of the Postgres server that ran the statement; null if unknown, and on SQLite. */
   readonly now_on: string | null
 }
 
@@ -52,7 +52,7 @@ async function numberThenInsert(tx: Tx, changes: readonly Change[], changed_at: 
 
 /**
  * Advances the counter and inserts the rows in one statement.
- * The counter row is then locked only for one round trip and the commit.
+ * The counter row is then locked for a shorter time: one round trip and the commit.
  */
 async function insertNumbered(tx: Tx, changes: readonly Change[], changedAt: TimeText): Promise<Advanced> {
   const given = JSON.stringify(changes.map((change, index) => ({ ...change, place: index + 1 })))
@@ -73,7 +73,8 @@ async function insertNumbered(tx: Tx, changes: readonly Change[], changedAt: Tim
 
 /**
  * Prevents assigning the same number to two changes.
- * @throws LogMovedError if the log ends before a change that this process saw in this epoch.
+ * @param lastSeq the last number in the log before this append.
+ * @throws LogMovedError if `lastSeq` is smaller than the number of a change that this process saw in the epoch.
  */
 function requireAllSeen({ seen }: Tx, logEpoch: string, lastSeq: number): void {
   const known = seen.newest?.seq ?? 0
@@ -91,7 +92,7 @@ function touchedBy(changes: readonly Change[]): [account: string, submissionId: 
 /**
  * SQL: the last assigned number.
  * If someone lowered `last_seq` by hand, this is the number of the newest row (see log-ends.ts).
- * Includes changes that commit while the statement waits for the row lock.
+ * If the statement waits for the row lock, the result includes the changes that committed during the wait.
  */
 function lastAssigned(tx: Tx): RawBuilder<unknown> {
   const newest = sql`coalesce((select max(seq) from changes), first_seq - 1)`

@@ -11,16 +11,16 @@ import { originOf, serverOf } from './log-origin.ts'
  * Why a log epoch began.
  * - `first`: the first epoch of a mirror.
  * - `restore`: a backup was restored.
- * - `copy`: the database is a copy of the previous database.
+ * - `copy`: the database is a copy of the database that was used before.
  * - `server`: the server or timeline changed, for example because a standby was promoted.
  * - `lost`: committed changes are missing.
- * - `command`: an operator requested the epoch or edited `mirror_info`.
+ * - `command`: an operator requested the epoch, or changed `mirror_info.log_epoch` by hand.
  */
 export type EpochReason = 'first' | 'restore' | 'copy' | 'server' | 'lost' | 'command'
 
 /** A change log as known outside the database: in this process's memory, or in the mark file of a SQLite database. */
 export type TokenedLog = KnownLog & {
-  /** Ids of the processes that may have written last (see `MarkFile`); null for a log in memory. */
+  /** Ids of the processes that may have written the mark file last (see `MarkFile`); null for a log in memory. */
   readonly tokens: readonly string[] | null
 }
 
@@ -36,8 +36,8 @@ export interface LogState {
 }
 
 export async function readState(q: Query): Promise<LogState> {
-  // Reads the cursors before `lastSeq`, because `lastSeq` may grow. In the other order, a cursor could seem to be after
-  // the last change.
+  // Reads the cursors before `lastSeq`, because both may grow. If `lastSeq` were read first, a cursor could seem to be
+  // after the last change.
   const { furthest } = await q.sql
     .selectFrom('sync_destinations')
     .select((eb) => eb.fn.max<number | null>('cursor').as('furthest'))
@@ -66,8 +66,8 @@ export async function firstEpochOf(q: Query): Promise<string> {
 }
 
 /**
- * The newest log epoch, while its full re-read of all feeds is unfinished; otherwise null.
- * The first epoch needs no re-read.
+ * Each log epoch except the first requires a full re-read of all feeds.
+ * @returns the newest log epoch if its re-read is unfinished; otherwise null.
  */
 export async function currentBreak(q: Query): Promise<LogEpochsTable | null> {
   const [newest] = await epochsOf(q)
@@ -99,7 +99,7 @@ export interface Fork {
   readonly afterSeq: number
   /** Newest number known outside the database. */
   readonly knownSeq: number
-  /** Marks of the known changes after `afterSeq`, which the database lacks. */
+  /** Marks of the changes after `afterSeq` that are known outside the database. The database lacks these changes. */
   readonly lost: readonly LogMark[]
 }
 
@@ -118,7 +118,7 @@ export async function forkOf(q: Query, { logEpoch, lastSeq, epochs }: LogState, 
   if (differing.length === 0 && newest.seq <= lastSeq) return null
   const [first] = await differingMarks(q, marks, lastSeq)
   // If no mark differs, the database has only the beginning of the known log. Otherwise, both logs agree up to the last
-  // mark before the first difference.
+  // mark before the first differing mark. If the first mark differs, both logs agree up to the number before it.
   const agreed = first === undefined ? lastSeq : Math.max(0, ...marks.filter(({ seq }) => seq < first.seq).map(({ seq }) => seq))
   const afterSeq = first === undefined || agreed > 0 ? agreed : Math.max(0, first.seq - 1)
   return { afterSeq, knownSeq: newest.seq, lost: marks.filter(({ seq }) => seq > afterSeq) }
@@ -135,9 +135,9 @@ async function differingMarks(q: Query, marks: readonly LogMark[], lastSeq: numb
 }
 
 /**
- * Finds known changes of an earlier epoch that have a number after the end of that epoch.
+ * Finds known changes of an earlier epoch whose numbers are after the end of that epoch.
  * The process that began the next epoch didn't know these changes.
- * @returns null if there are none.
+ * @returns null if there are no such changes.
  */
 export function lateFork({ epochs }: LogState, known: KnownLog): Fork | null {
   const place = epochs.findIndex(({ log_epoch }) => log_epoch === known.logEpoch)

@@ -14,7 +14,7 @@ export function wrongEndText({ column, stored, actual }: WrongEnd): string {
   return `mirror_info.${column} was set to ${stored}, and the ${column === 'last_seq' ? 'newest' : 'oldest'} change is ${actual}`
 }
 
-/** Finds a `first_seq` or `last_seq` in `mirror_info` that excludes existing rows of the change log. */
+/** Finds a wrong `first_seq` or `last_seq` in `mirror_info`: not an integer, or excluding a row of the change log. */
 export async function findWrongEnds(q: Query): Promise<WrongEnd[]> {
   const ends = await readEnds(q)
   const { first_seq, last_seq } = rightEnds(ends)
@@ -36,11 +36,11 @@ export async function repairEnds(db: Db): Promise<WrongEnd[]> {
 }
 
 /**
- * Does the work of `repairEnds` in an open transaction. Call this late, because the counter row stays locked until the
- * commit.
+ * Does the work of `repairEnds` in an open transaction. Call this function late in the transaction, because the counter
+ * row stays locked until the commit.
  */
 export async function repairEndsIn(tx: Tx): Promise<WrongEnd[]> {
-  // Waits for running appends and retention. Both change the rows and `mirror_info` together.
+  // Waits for running appends and retention. Both change `mirror_info` together with rows of the change log.
   if (tx.kind === 'postgres') await tx.run(sql`select 1 from mirror_info where id = 1 for update`)
   const wrong = await findWrongEnds(tx)
   for (const { column, actual } of wrong) {

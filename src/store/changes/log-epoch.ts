@@ -25,14 +25,15 @@ import { readMarkFile } from './mark-file.ts'
 
 /**
  * A log epoch names one numbering of the change log.
- * If a database replaces another database, it must begin a new epoch. Examples: a restored backup, a promoted standby.
- * Without a new epoch, the database would reuse numbers for other changes.
- * The new epoch shows readers how far both logs agree. Message ids contain the epoch and stay unique.
+ * A database that replaces another database must begin a new epoch. Examples: a restored backup, a promoted standby.
+ * Without a new epoch, one number could name different changes in the two databases.
+ * The new epoch shows readers up to which number the logs of both databases agree.
+ * Message ids contain the epoch, so they stay unique.
  * `log-origin.ts` and `log-divergence.ts` detect a replaced database.
  * Until a database is checked, no process appends changes to it or sends pushes from it (see `requireServer`).
  */
 
-/** Marking all waiting pushes may be slow. With a time limit, every start could fail. */
+/** Marking all waiting pushes may take long. With a time limit, each start of the program could fail. */
 const UNLIMITED = { noTimeout: true } as const
 
 export interface NewEpoch {
@@ -40,7 +41,7 @@ export interface NewEpoch {
   /** Number of the last change before the epoch. */
   readonly afterSeq: number
   readonly reason: EpochReason
-  /** Number of the newest lost change, as far as known; null if no lost change is known. */
+  /** Number of the newest change that is known to be lost; null if no lost change is known. */
   readonly knownSeq: number | null
 }
 
@@ -64,7 +65,7 @@ export interface EpochOfChange {
 }
 
 /**
- * Begins a new log epoch if this database replaced another database. Runs at start and regularly.
+ * Begins a new log epoch if this database replaced another database. Runs at start and with each heartbeat.
  * Recreates a deleted `mirror_info` row.
  * @returns the new epoch; null if the numbering continues.
  */
@@ -92,7 +93,7 @@ async function settle(tx: Tx, knownLogs: readonly TokenedLog[]): Promise<NewEpoc
     return null
   }
   const reason = await findBreak(tx, state, knownLogs)
-  // An operator edited `log_epoch` in `mirror_info`. The new epoch keeps this name.
+  // An operator changed `mirror_info.log_epoch` by hand. The new epoch gets the changed value as its name.
   if (reason === 'command') return begin(tx, reason, knownLogs, state.logEpoch)
   if (reason !== null) return begin(tx, reason, knownLogs)
   await recordEpochOrigin(tx, state)
@@ -103,7 +104,9 @@ async function settle(tx: Tx, knownLogs: readonly TokenedLog[]): Promise<NewEpoc
   return null
 }
 
-/** Begins a new log epoch after the last change that the database's log and all known logs share. */
+/**
+ * Begins a new log epoch after the last change that the database shares with this process's memory and the mark file.
+ */
 export async function beginLogEpoch(db: Db, reason: EpochReason): Promise<NewEpoch> {
   await identifyServer(db)
   const knownLogs = await knownLogsOf(db)
@@ -121,7 +124,7 @@ export async function adoptEpoch(tx: Tx): Promise<void> {
   await tx.run(sql`update sync_log_epochs set origin = ${await originOf(tx)}, server = ${await serverOf(tx)}, instance = null`)
 }
 
-/** Releases the change log. The next use of this database begins a new log epoch. */
+/** Ends this database's ownership of the change log. The next `serve` on this database begins a new log epoch. */
 export async function releaseEpoch(tx: Tx): Promise<void> {
   await tx.sql.updateTable('sync_log_epochs').set({ origin: COPY_ORIGIN }).execute()
 }
@@ -142,8 +145,9 @@ export async function readEpochs(q: Query): Promise<(seq: number) => EpochOfChan
 
 async function begin(tx: Tx, reason: EpochReason, knownLogs: readonly TokenedLog[], logEpoch: string = randomUUID()): Promise<NewEpoch> {
   await lockNamed(tx, 'fan-out')
-  // The replaced database may already have sent these waiting pushes. `uncertain` makes the sender look up or hold each
-  // push whose duplicate would do harm. This slow statement runs before locks that other transactions wait for.
+  // The replaced database may already have sent the waiting pushes. If a duplicate of a push would do harm, `uncertain`
+  // makes the sender look up the push at the destination, or hold it.
+  // This slow statement runs before this transaction takes locks that other transactions wait for.
   await tx.run(sql`update sync_outbox set uncertain = 1 where state = 'ready' and uncertain = 0`)
   await repairEndsIn(tx)
   const state = await readState(tx)
@@ -156,19 +160,21 @@ async function begin(tx: Tx, reason: EpochReason, knownLogs: readonly TokenedLog
 
 async function adopt(tx: Tx, epoch: NewEpoch, fork: Fork | null): Promise<void> {
   await insertEpoch(tx, epoch)
-  // Moves back cursors after `afterSeq`, because they would skip new changes that reuse those numbers. Destinations
-  // that had reached `afterSeq` continue in the new epoch.
+  // Moves cursors after `afterSeq` back to `afterSeq`.
+  // Otherwise, these destinations would skip the new epoch's changes.
+  // Destinations that had reached `afterSeq` continue in the new epoch.
   await tx.run(sql`
     update sync_destinations set
       log_epoch = case when cursor >= ${epoch.afterSeq} and snapshot is null then ${epoch.logEpoch} else log_epoch end,
       cursor = case when cursor > ${epoch.afterSeq} then cast(${epoch.afterSeq} as bigint) else cursor end`)
-  // A full row that was sent earlier doesn't contain the changes that get numbers after `afterSeq`.
+  // `through` is the newest change that the last sent full row contains.
+  // The row can't contain changes of the new epoch.
   await tx.run(sql`
     update sync_passed set through = cast(${epoch.afterSeq} as bigint),
       seq = case when seq > ${epoch.afterSeq} then cast(${epoch.afterSeq} as bigint) else seq end
     where through > ${epoch.afterSeq}`)
-  // The replaced database may already have used these refresh tokens. A second use may revoke the access. A new login
-  // gets new tokens.
+  // The replaced database may already have used these refresh tokens. A second use may revoke the access. The program
+  // logs in again to get new tokens.
   await tx.sql.deleteFrom('sync_push_tokens').execute()
   // The database may lack recent sign-outs, so all console sessions end.
   await tx.sql.deleteFrom('sync_console_sessions').execute()
@@ -198,7 +204,7 @@ async function insertEpoch(tx: Tx, { logEpoch, afterSeq, reason, knownSeq }: New
     .execute()
 }
 
-/** Adds parts of the server identity that weren't known when the epoch was stored. */
+/** Adds parts of the server identity that were unknown when the epoch was stored. */
 async function recordEpochOrigin(tx: Tx, state: LogState): Promise<void> {
   const current = state.epochs.find(({ log_epoch }) => log_epoch === state.logEpoch)
   const server = knownServer(current?.server ?? '', state.server)
@@ -214,7 +220,8 @@ async function isSettled(q: Query, state: LogState, knownLogs: readonly TokenedL
 
 async function knownLogsOf(db: Db): Promise<TokenedLog[]> {
   const { logEpoch } = db.seen
-  // Copies the marks. Otherwise, a change that commits during the next reads would seem to be missing in the database.
+  // Copies the marks, because the list grows with each commit. The caller compares the marks with a `lastSeq` that it
+  // reads later. A mark added after that read would look like a lost change.
   const marks = [...db.seen.marks]
   const file = await readMarkFile(db.read)
   return [...(logEpoch === '' ? [] : [{ logEpoch, marks, tokens: null }]), ...(file === null ? [] : [file])]

@@ -9,7 +9,7 @@ export interface LogGap {
 
 /**
  * Finds missing numbers among the next `limit` rows of the change log, after number `after` and up to `lastSeq`.
- * @returns the gaps in order. `next` is the number to continue after; null at the end.
+ * @returns `gaps`: the missing ranges in order; `next`: the value of `after` for the next call, null at the end.
  */
 export async function findGaps(q: Query, after: number, lastSeq: number, limit: number): Promise<{ gaps: LogGap[]; next: number | null }> {
   const ranged = sql`from changes where seq > ${after} and seq <= ${lastSeq}`
@@ -29,8 +29,8 @@ export async function findGaps(q: Query, after: number, lastSeq: number, limit: 
 }
 
 /**
- * Whether another reconcile run reported a gap that has the same end and includes `gap`.
- * @param gap null: whether another run reported gaps without listing them.
+ * Checks if another reconcile run reported a gap that has the same end and includes `gap`.
+ * @param gap null: checks if another run reported the number of gaps that it didn't list.
  */
 export async function isGapReported(q: Query, gap: LogGap | null, runId: string): Promise<boolean> {
   const firstOf = q.kind === 'sqlite' ? sql`json_extract(entity_id, '$[0]')` : sql`(entity_id::json ->> 0)::bigint`

@@ -7,8 +7,8 @@ export async function hasInfo(q: Query): Promise<boolean> {
 }
 
 /**
- * Recreates a missing `mirror_info` row. `last_seq` becomes the greatest known number, so that no number is assigned
- * twice.
+ * Recreates a missing `mirror_info` row. `last_seq` becomes the greatest number in the change log and in the cursors of
+ * the destinations. With a smaller `last_seq`, a number could be assigned twice.
  */
 export async function restoreInfo(tx: Tx): Promise<void> {
   await tx.run(sql`

@@ -5,18 +5,21 @@ import type { Db, Query } from '../engine/db.ts'
 import { sqlStateOf } from '../postgres/errors.ts'
 
 /**
- * Two columns of an epoch reveal a copied database.
- * `origin` changes in a copy: a Postgres restore gives tables new oids, and `backup` marks SQLite copies.
- * `server` reveals other copies: by system identifier and timeline on Postgres, by the file on SQLite.
+ * Two columns of `sync_log_epochs` reveal that a database is a copy.
+ * `origin`: on Postgres, the oid of a table, which a restore changes. On SQLite, the command `backup` marks the copy.
+ * `server`: reveals other copies, by the server and its timeline on Postgres, and by the database file on SQLite.
  */
 
-/** Values of `sync_log_epochs.origin` on SQLite: a database in use, and a backup that isn't restored. */
+/**
+ * Values of `sync_log_epochs.origin`. `here`: a SQLite database in use.
+ * `copy`: a backup, or a database after `releaseEpoch`.
+ */
 const SQLITE_ORIGIN = 'here'
 export const COPY_ORIGIN = 'copy'
 
 /**
- * After a promotion, WAL file names have the new timeline immediately. `pg_control_checkpoint` has the new timeline
- * only later.
+ * SQL: the timeline of the Postgres server. After a promotion, WAL file names contain the new timeline immediately.
+ * `pg_control_checkpoint` returns the new timeline only later.
  */
 const TIMELINE = sql<string>`substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8)`
 
@@ -31,7 +34,8 @@ const WAYS: readonly RawBuilder<string>[] = [
 const REFUSED = ['42883', '42501', '0A000']
 
 /**
- * Finds the SQL expression that identifies the Postgres server: the first of `WAYS` that works. Stores it in `db.seen`.
+ * Finds the SQL expression that identifies the Postgres server: the first of `WAYS` that works.
+ * Stores the result in `db.seen`.
  * @throws TransientError if the database is unavailable.
  */
 export async function identifyServer(db: Db): Promise<void> {
@@ -62,7 +66,10 @@ export function knownServer(one: string, other: string): string {
     .join('/')
 }
 
-/** An id of the database. Backup tools change this id in a copy. */
+/**
+ * The `origin` that an epoch gets if it begins in this database. If the current epoch has another `origin`, this
+ * database is a copy.
+ */
 export async function originOf(q: Query): Promise<string> {
   if (q.kind === 'sqlite') return SQLITE_ORIGIN
   const row = await q.one(sql<{ origin: string }>`select 'mirror_info'::regclass::oid::text as origin`)
@@ -77,12 +84,12 @@ export async function sqlitePath(q: Query): Promise<string> {
 
 /**
  * Identifies a file by its creation time, which differs in every copy. Without a creation time, uses the inode.
- * Device numbers are left out, because they may change for the same file.
+ * Device numbers aren't used, because the device number of a file may change.
  */
 function fileOf(path: string): string {
   const found = path === '' ? undefined : statOf(path)
   if (found === undefined) return ''
-  // A system without creation times reports the time of the last change instead.
+  // A system without creation times reports the time of the last change (`ctime`) instead.
   const born = found.birthtimeNs > 0n && found.birthtimeNs !== found.ctimeNs ? String(found.birthtimeNs) : UNKNOWN
   return `${born}/${born === UNKNOWN ? found.ino : UNKNOWN}`
 }

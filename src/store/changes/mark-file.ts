@@ -7,10 +7,10 @@ import type { LogMark } from '../engine/log-seen.ts'
 import type { TokenedLog } from './log-divergence.ts'
 import { sqlitePath } from './log-origin.ts'
 
-/** Maximum marks in the file: enough for the last minutes. */
+/** Maximum marks in the file. Together, they cover the last minutes. */
 const MARKS_KEPT = 200
 
-/** Reads the mark file of a SQLite database. @returns null if there is none. */
+/** Reads the mark file of a SQLite database. @returns null if the file is missing or unreadable, and on Postgres. */
 export async function readMarkFile(q: Query): Promise<TokenedLog | null> {
   if (q.kind !== 'sqlite') return null
   const path = await sqlitePath(q)
@@ -65,9 +65,9 @@ export class MarkKeeper {
 interface MarkFile {
   readonly logEpoch: string
   /**
-   * Id of the process that wrote last.
-   * A starting process first writes the old and the new id. Otherwise, a crash before the database has the new id would
-   * look like a copied database.
+   * Id of the process that last wrote this file. `sync_log_epochs.instance` has the same id.
+   * A new process first writes the previous process's id and its own id here, then its own id in the database.
+   * If the file had only the new id, a crash between these writes would make the database look like a copy.
    */
   readonly tokens: readonly string[]
   readonly marks: readonly LogMark[]

@@ -39,7 +39,7 @@ export async function changesAfter(
     order by seq limit ${sql.lit(limit)}`)
 }
 
-/** Finds the change with number `seq`; null if retention removed it. */
+/** Finds the change with number `seq`; null if no change has this number, for example because retention removed it. */
 export async function findChange(q: Query, seq: number) {
   return await q.one(
     sql<
@@ -50,7 +50,8 @@ export async function findChange(q: Query, seq: number) {
 
 /**
  * Rebuilds rows of a submission from the change log.
- * @returns rows by `entity entity_id`. A column is missing if retention removed all its changes.
+ * @param of changes whose `entity_id` names the rows.
+ * @returns rows by the text `<entity> <entity_id>`. A column is missing if retention removed all changes of the column.
  */
 export async function loggedRows(
   q: Query,

@@ -6,7 +6,7 @@ import { moveProgress, readProgress } from './progress.ts'
 
 const STEP = 1_000
 const MARK = 'arrival_counts_mark'
-/** Account of the stored progress: none, because all accounts share one change log. */
+/** Account under which the progress is stored: `''`, because all accounts share one change log. */
 const ALL = ''
 const ways = ['webhook', 'poll', 'backfill', 'reconcile'] as const
 type Way = (typeof ways)[number]
@@ -20,9 +20,9 @@ export interface HourCount {
 }
 
 /**
- * Counts new events and messages of the change log, by hour. Each call counts the next `STEP` changes.
- * If several processes try the same step, only one of them counts it.
- * @returns true if more changes may remain.
+ * Counts new events and messages in the change log, by hour. Each call reads the next `STEP` changes.
+ * If several processes try the same step, only one of the processes counts the changes.
+ * @returns true if uncounted changes may remain.
  */
 export async function countArrivals(db: Db): Promise<boolean> {
   const mark = await readProgress(db.read, ALL, MARK)
@@ -62,7 +62,7 @@ export function hourOf(q: Pick<Query, 'kind'>, column: string): RawBuilder<TimeT
   return q.kind === 'sqlite' ? sql<TimeText>`substr(${time}, 1, 13) || ':00:00.000000Z'` : sql<TimeText>`date_trunc('hour', ${time}, 'UTC')`
 }
 
-/** Any other cause, such as `sync`, counts as polling. */
+/** A cause that isn't in `ways`, such as `sync`, counts as `poll`. */
 function wayOf(cause: string): Way {
   return ways.find((way) => way === cause) ?? 'poll'
 }

@@ -6,7 +6,7 @@ import type { Columns } from '../schema/tables.ts'
 
 /**
  * Completeness of an account; null if the account was never configured.
- * Reads every submission, so don't call it from a timer.
+ * Reads every submission, so don't call this function from a timer.
  */
 export async function accountCompleteness(q: Query, account: string): Promise<AccountCompletenessView | null> {
   const row = await q.sql.selectFrom('account_completeness').selectAll().where('account', '=', account).executeTakeFirst()

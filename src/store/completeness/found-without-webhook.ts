@@ -4,7 +4,7 @@ import type { Query } from '../engine/db.ts'
 import { timeValue } from '../engine/sql.ts'
 import { isUnannounced } from '../operators/alarm-queries.ts'
 
-/** Maximum records to examine, newest first. Most of them are not returned, because a webhook announced them later. */
+/** Maximum records to examine, newest first. Most records are then left out, because a webhook announced them later. */
 const LOOKED_AT = 1_000
 
 /** Position in the list: the last record of the previous page. */
@@ -16,9 +16,9 @@ export interface FoundPlace {
 /**
  * Lists events and messages that a feed showed and no webhook announced, newest first. Leaves out backfill.
  * `before_tracked` is true if the record happened more than `lostAfterMs` before its submission was tracked. The
- * webhook may then have gone elsewhere.
+ * service may then have sent the webhook to another receiver.
  * @param lostAfterMs the setting WEBHOOK_LOST_AFTER, in ms.
- * @template T the columns that are read.
+ * @template T the selected columns, except those of `FoundPlace`.
  */
 export async function foundWithoutWebhook<T>(q: Query, account: string, lostAfterMs: number, limit: number, after?: FoundPlace) {
   const at = after && timeValue(q, after.known_at)

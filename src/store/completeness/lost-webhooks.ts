@@ -24,10 +24,11 @@ export async function saveLostAfter(db: Db, lostAfterMs: number): Promise<void> 
 
 /**
  * Counts lost webhooks: records that a feed showed more than `lostAfterMs` ago and no webhook announced.
- * Counts each record once. Leaves out backfill, and events while the account's event deliveries are unreadable.
- * If several processes try the same step, only one of them counts it.
+ * Counts each record once, in steps. Leaves out backfill. While the account's event deliveries are unreadable, also
+ * leaves out events.
+ * If several processes try the same step, only one of the processes counts the records.
  * @param lostAfterMs the setting WEBHOOK_LOST_AFTER, in ms.
- * @returns the counts of this step by table; `more` is true if more records may remain.
+ * @returns `lost`: the counts of this step, by table; `more`: true if uncounted records may remain.
  */
 export async function countLostWebhooks(
   db: Db,
@@ -48,7 +49,7 @@ export async function countLostWebhooks(
 }
 
 /**
- * Finds the end of the next step; null if there are no more records. Records with the same time are in the same step.
+ * Finds the end of the next step; null if no uncounted record remains. Records with the same time are in the same step.
  */
 async function nextMark(q: Query, account: string, mark: TimeText, ripe: TimeText): Promise<{ mark: TimeText; more: boolean } | null> {
   const rows = await q.all(sql<Columns<'sync_arrivals', 'first_at'>>`

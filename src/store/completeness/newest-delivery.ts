@@ -7,8 +7,9 @@ import { timeValue } from '../engine/sql.ts'
 const WAITING = 1_000
 
 /**
- * Finds an account's newest delivery up to `upTo`. Ignores deliveries of type `butFor`.
- * @returns when the delivery was received, and the 1-based position of its webhook secret; null if there is none.
+ * Finds the account's newest delivery that was received at or before `upTo`. Ignores deliveries of type `butFor`.
+ * @returns when the delivery was received, and the 1-based position of the webhook secret that verified the delivery;
+ * null if there is no such delivery.
  */
 export async function newestDelivery(q: Query, account: string, butFor: string, upTo: TimeText) {
   const isSought = sql`account = ${account} and coalesce(kind, '') <> ${butFor} and received_at <= ${timeValue(q, upTo)}`

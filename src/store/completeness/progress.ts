@@ -1,13 +1,17 @@
 import type { Query, Tx } from '../engine/db.ts'
 
-/** Progress of a task that runs in steps; 0 before the first step. @param account `''` for a task over all accounts. */
+/**
+ * Reads the stored progress of a task that runs in steps; 0 before the first step.
+ * @param account `''` for a task over all accounts.
+ */
 export async function readProgress(q: Query, account: string, name: string): Promise<number> {
   const row = await ofMark(q.sql.selectFrom('sync_counters').select('value'), account, name).executeTakeFirst()
   return row?.value ?? 0
 }
 
 /**
- * Stores the new progress, in the transaction of the step.
+ * Stores the progress after a step, in the transaction of the step.
+ * @param from the progress before the step.
  * @returns false if another process has already done the step.
  */
 export async function moveProgress(tx: Tx, account: string, name: string, from: number, to: number): Promise<boolean> {

@@ -4,13 +4,14 @@ import type { Query, Tx } from './db.ts'
 
 /**
  * After a failover, a Postgres connection may reach a server that lacks committed changes.
- * Check the server's change log (`checkLogEpoch`) before using its numbers. On SQLite, the open file never changes.
+ * `checkLogEpoch` checks the change log of the server. Before this check, no transaction may assign change numbers.
+ * On SQLite, transactions need no such check, because a connection always uses the same file.
  */
 
-/** Part of a server identity that couldn't be read. Matches any value. */
+/** Placeholder for a part of a server identity that couldn't be read. In comparisons, it equals every value. */
 export const UNKNOWN = '-'
 
-/** Thrown if a transaction runs on an unchecked server, or if the change log is shorter than this process saw. */
+/** Thrown if a transaction runs on an unchecked server, or if the log lacks a change that this process saw. */
 export class LogMovedError extends TransientError {
   constructor(what: string) {
     super(`${what}; nothing was written, and the change log is checked first, within seconds (docker/runbook.md, "Log divergence")`)
@@ -27,8 +28,8 @@ export async function askServer(q: Query): Promise<string | undefined> {
 
 /**
  * Checks that a transaction runs on the checked server.
- * @param server value of `serverExpression` in this transaction; undefined if unreadable.
- * @throws LogMovedError if the server certainly isn't the checked server.
+ * @param server identity that `serverExpression` returned in this transaction; undefined if unknown.
+ * @throws LogMovedError if `server` is certainly another server. Unknown parts of an identity don't count.
  */
 export function requireServer(tx: Tx, server: string | undefined): void {
   const { server: checked } = tx.seen

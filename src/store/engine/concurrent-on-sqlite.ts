@@ -5,8 +5,9 @@ type Answers<T extends Asks> = { -readonly [K in keyof T]: Awaited<ReturnType<T[
 
 /**
  * Runs independent reads.
- * On SQLite, the reads run concurrently, because each wait for the reading thread can take longer than the read.
- * On Postgres, the reads run one after another. Otherwise, one page could take all connections.
+ * On SQLite, the reads run concurrently. The wait for the reading thread can take longer than a read, and concurrent
+ * reads wait at the same time.
+ * On Postgres, the reads run one after another. Otherwise, one page of the console could take all connections.
  */
 export async function concurrentOnSqlite<const T extends Asks>(q: Pick<Query, 'kind'>, asks: T): Promise<Answers<T>> {
   if (q.kind === 'sqlite') return (await Promise.all(asks.map((ask) => ask()))) as Answers<T>

@@ -23,8 +23,8 @@ export interface DbParts {
 
 /**
  * A SQLite or Postgres database.
- * Both return rows in the same form (see `ColumnKind`): times as TimeText, booleans, parsed JSON, and bigint as
- * numbers.
+ * Both return values in the same form (see `ColumnKind`): times as TimeText, booleans as true or false, JSON parsed,
+ * and bigint as numbers.
  */
 export interface Db extends DbParts {
   /** A new UUID each time a database is opened. Lease tokens start with this id. */
@@ -38,8 +38,8 @@ export interface Db extends DbParts {
   readonly readNoWait: Query
   /**
    * Runs `work` in one write transaction, then commits. `work` may await only methods of the store.
-   * SQLite: transactions queue for one writing connection, and those with `priority` go first. Waiting for another
-   * process's lock doesn't block the event loop.
+   * SQLite: transactions queue for one writing connection. Transactions with `priority` go first (see `WriteGate`).
+   * Waiting for another process's lock doesn't block the event loop.
    * Postgres: uses one pooled connection with `synchronous_commit = on`. After a conflict such as a deadlock, `work`
    * runs again, so `work` must not change anything outside the transaction.
    * @param name name of the transaction. Tests stop the process at `<name>:before-commit` and `<name>:after-commit`.
@@ -49,8 +49,8 @@ export interface Db extends DbParts {
   write<T>(name: string, work: (tx: Tx) => Promise<T>, options?: WriteOptions): Promise<T>
   /**
    * Passes notifications of other processes to `signals`, until `signal` aborts.
-   * After each connect, notifies all topics, because notifications may have been lost.
-   * On SQLite, there is only one process, so this only waits for the abort.
+   * After each connect to Postgres, notifies all topics, because notifications may have been lost.
+   * SQLite has no notifications. There, the method only waits for the abort.
    */
   listen(signal: AbortSignal): Promise<void>
   /**
@@ -74,19 +74,22 @@ export type DatabaseConfig = Config['database']
 export interface WriteOptions {
   /** Runs before other waiting transactions of this process. The receiver sets this option. */
   readonly priority?: boolean
-  /** `work` runs exactly one statement. Postgres then runs the statement as its own transaction, in one round trip. */
+  /**
+   * true: `work` runs exactly one statement. Postgres then runs the statement as its own transaction,
+   * in one round trip.
+   */
   readonly singleStatement?: boolean
-  /** Waits longer for locks and sets no time limit for statements. For long work, such as migrations. */
+  /** Waits longer than other transactions for locks, and sets no time limit for statements. For long work. */
   readonly noTimeout?: boolean
   /**
-   * For upkeep, which reads many uncached pages. SQLite runs the statements in a worker thread.
-   * Other transactions wait, but the event loop doesn't.
+   * SQLite runs the statements in a worker thread. Other transactions wait, but the event loop doesn't.
+   * For upkeep, whose statements read many pages from the disk.
    */
   readonly onWorkerThread?: boolean
   /**
-   * For transactions that a power failure may undo, such as leases. SQLite then commits without a disk sync. A killed
-   * process still loses nothing.
-   * Postgres ignores this option. A Postgres server can fail and lose a lease while its client keeps working.
+   * For transactions that a power failure may undo, such as leases. SQLite then commits without a disk sync. If only
+   * the process is killed, the commit isn't lost.
+   * Postgres ignores this option. Its server may fail and lose a lease while the process with the lease keeps working.
    */
   readonly relaxedDurability?: boolean
 }
@@ -109,12 +112,12 @@ export interface Query extends DbParts {
   run(statement: Statement<unknown>): Promise<number>
   /**
    * Reads rows by key. Leaves out missing rows.
-   * `lock` locks the rows in key order until the transaction ends. SQLite ignores `lock`, because a write transaction
-   * already locks the whole database.
+   * With `lock`, Postgres locks the rows in key order until the transaction ends.
+   * SQLite ignores `lock`, because a write transaction already locks the whole database.
    * @param keys distinct keys.
    */
   selectMany(table: TableSpec, keys: readonly Row[], options?: { readonly lock?: boolean }): Promise<Row[]>
-  /** Reads all rows whose columns equal `where`, in key order. A null in `where` finds null. */
+  /** Reads all rows whose columns equal `where`, in key order. A null in `where` matches null. */
   selectWhere(table: TableSpec, where: Row): Promise<Row[]>
   /**
    * Reads up to `limitEach` rows of each submission.
@@ -132,8 +135,7 @@ export interface Tx extends Query {
   /** Runs `action` once after the commit. After a rollback, `action` doesn't run. */
   afterCommit(action: () => void): void
   /**
-   * Notifies other processes after the commit. Call `wake` in `notify.ts` instead, because `wake` also notifies this
-   * process.
+   * Notifies only other processes, after the commit. Use `wake` in `notify.ts` to notify this process too.
    */
   notifyOthers(topic: Topic): void
 }

@@ -8,7 +8,8 @@ export type KeyPlace = readonly (string | number)[]
 /**
  * Reads rows of a service table in key order, with the columns that the change log has.
  * @param of column values to filter by: the first columns of the key or of an index. `{}` selects all rows.
- * @param after values of the other key columns. Returns only later rows; null for the first page.
+ * @param after values of the key columns that aren't in `of`, in the last row of the previous page;
+ * null for the first page.
  */
 export async function rowsInOrder(q: Query, entity: Entity, of: Row, after: KeyPlace | null, limit: number): Promise<Row[]> {
   const columns = columnsWhere(entity, isInChangeLog).map((column) => sql.ref(column))
@@ -26,9 +27,10 @@ export function keyWithout({ key }: Pick<Entity, 'key'>, of: Row): string[] {
 }
 
 /**
- * SQL condition: a row comes after a position. The database compares, because the text order depends on its collation.
- * @param columns text or integer columns.
- * @param row values to compare; default: the columns of the current row.
+ * SQL condition: a row comes after `place`. The order of texts depends on the database's collation, so only the
+ * database can compare texts.
+ * @param columns the sort columns, of kind text or integer.
+ * @param row values of the sort columns to compare with `place`; default: the values of the current row.
  */
 export function isBehind(
   q: Pick<Query, 'kind'>,

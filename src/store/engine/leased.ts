@@ -22,13 +22,13 @@ export interface LeasedSpec<C> {
   /** Maps each key column to a property of the claim. */
   readonly key: Readonly<Record<string, keyof C & string>>
   /**
-   * Time column. For an unclaimed row: when the row may be claimed. For a claimed row: when its lease ends. Default:
-   * `due_at`.
+   * Name of the time column; default: `due_at`. In an unclaimed row: when the row may be claimed.
+   * In a claimed row: when the lease ends.
    */
   readonly due?: string
   /** Topic to wake when claims are released. */
   readonly topic?: Topic
-  /** SQL condition that lets an index find the claimed rows. Not needed if the tokens have an index. */
+  /** SQL condition that is true for all claimed rows and has an index. Omit `claimed` if `lease_token` has an index. */
   readonly claimed?: (tx: Tx) => RawBuilder<unknown>
 }
 
@@ -43,17 +43,17 @@ export interface Wanted {
 
 export interface Claiming {
   readonly leaseMs: number
-  /** SQL that sets more columns of the row. */
+  /** SQL that sets additional columns of the claimed row. */
   readonly set?: RawBuilder<unknown>
-  /** More properties of the claim: a column or an expression for each property name. */
+  /** Additional properties of the claim: the column or expression of each property. */
   readonly returning?: Readonly<Record<string, string | RawBuilder<unknown>>>
 }
 
 /**
  * Shares work between processes. All shared work uses this class.
- * A claim writes a token into a row and sets the due time to the end of the lease. If a process dies, its rows become
- * due again.
- * Times use the database's clock. Only the process that has the token can settle the row.
+ * A claim writes a token into a row and sets the row's due time to the end of the lease. If the process dies, the row
+ * becomes due again at that time.
+ * Lease times use the database's clock. Only the process that knows a row's token can settle the row.
  */
 export class Leased<C extends Claimed> {
   readonly #spec: LeasedSpec<C>
@@ -61,7 +61,7 @@ export class Leased<C extends Claimed> {
   readonly #due: RawBuilder<unknown>
   readonly #key: RawBuilder<unknown>
   readonly #isFree: RawBuilder<unknown>
-  /** SQL list of the token and key columns, named like the claim properties. */
+  /** SQL list of the token and key columns, each with its claim property as alias. */
   readonly #claimed: string
 
   constructor(spec: LeasedSpec<C>) {
@@ -70,15 +70,15 @@ export class Leased<C extends Claimed> {
     this.#due = sql.ref(spec.due ?? 'due_at')
     const { table, key } = spec
     const columns = Object.keys(key)
-    // Raw SQL is faster. All names are constants of this program.
+    // Raw SQL is faster than `sql.ref`, and safe here: all names are constants of this program.
     this.#key = sql.raw(columns.join(', '))
     this.#isFree = sql.raw(columns.map((column) => `${table}.${column} = free.${column}`).join(' and '))
     this.#claimed = ['lease_token as "leaseToken"', ...columns.map((column) => `${table}.${column} as "${key[column]}"`)].join(', ')
   }
 
   /**
-   * @returns SQL that selects and locks the keys of rows to claim, the longest due first. Skips rows that another
-   * process is claiming.
+   * @returns SQL that selects and locks the keys of rows to claim. Rows that have been due longest come first. Leaves
+   * out rows that another process is claiming.
    */
   select(tx: Tx, { where, limit, evenIfNotDue = false, heldBy = '' }: Wanted): RawBuilder<unknown> {
     const isDue = sql`${this.#due} <= ${dbTime(tx)}`
@@ -115,8 +115,8 @@ export class Leased<C extends Claimed> {
   }
 
   /**
-   * Changes a limited number of rows without claiming them. Skips rows that were claimed after the selection.
-   * Call this again until fewer rows than the limit change.
+   * Changes a limited number of rows without claiming the rows. Skips rows with a lease token.
+   * Call this method again until it changes fewer rows than the limit of `selection`.
    * @param selection SQL that returns keys, with a limit.
    * @returns the number of changed rows.
    */
@@ -126,8 +126,8 @@ export class Leased<C extends Claimed> {
   }
 
   /**
-   * With `with`, Postgres runs the selection once. Inside `in (…)`, Postgres might run the selection for each row and
-   * exceed the limit.
+   * With `with`, Postgres runs the selection once. Inside `in (…)`, Postgres might run the selection for each row, and
+   * then update more rows than the selection's limit.
    */
   #updateOf(selection: RawBuilder<unknown>, set: RawBuilder<unknown>): RawBuilder<unknown> {
     return sql`with free as (${selection}) update ${this.#table} set ${set} from free where ${this.#isFree}`
@@ -135,9 +135,9 @@ export class Leased<C extends Claimed> {
 
   /**
    * Ends a claim, in the transaction that does the work.
-   * @param set SQL for the row's new columns, including its due time.
-   * @param fence SQL for an additional condition on the row.
-   * @throws LeaseLostError if the lease is lost. Roll back the transaction then.
+   * @param set SQL that sets columns of the row. Must set the due time.
+   * @param fence SQL of an additional condition on the row, beginning with `and`.
+   * @throws LeaseLostError if the lease is lost, or if the row doesn't meet `fence`. Roll back the transaction then.
    */
   async settle(tx: Tx, claim: C, set: RawBuilder<unknown>, fence: RawBuilder<unknown> = sql``): Promise<void> {
     await this.#update(tx, claim, sql`lease_token = null ${also(set)}`, fence)
@@ -162,7 +162,7 @@ export class Leased<C extends Claimed> {
   /**
    * Releases a claim. Does nothing if the lease is lost.
    * @param dueInMs delay in ms until the row is due.
-   * @param set SQL that sets more columns.
+   * @param set SQL that sets additional columns.
    */
   async release(tx: Tx, claim: C, dueInMs = 0, set?: RawBuilder<unknown>): Promise<void> {
     const due = sql`${this.#due} = ${dbTime(tx, dueInMs)}`

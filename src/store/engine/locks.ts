@@ -2,9 +2,9 @@ import { sql } from 'kysely'
 import type { Tx } from './db.ts'
 
 /**
- * Takes a named lock until the transaction ends. Each schema has its own locks. SQLite has one writer and needs no
- * lock.
- * @param isShared true: allows other shared locks at the same time.
+ * Takes a named lock until the transaction ends. Each Postgres schema has its own locks. Does nothing on SQLite, which
+ * has only one writer at a time.
+ * @param isShared true: other transactions may have the same lock at the same time, if they also pass true.
  */
 export async function lockNamed(tx: Tx, name: string, isShared = false): Promise<void> {
   if (tx.kind === 'sqlite') return

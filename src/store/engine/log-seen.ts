@@ -4,7 +4,7 @@ import type { RawBuilder } from 'kysely'
 export interface LogMark {
   readonly seq: number
   readonly fingerprint: string
-  /** Account and submission of each change in the same append, if known. */
+  /** Submissions of all changes in the append that assigned `seq`; empty if unknown. */
   readonly touched: readonly (readonly [account: string, submissionId: string])[]
 }
 
@@ -19,15 +19,15 @@ export interface KnownLog {
 const MARKS = 1_000
 
 /**
- * What this process knows of the change log: epoch, server, and newest changes.
- * The process keeps this knowledge if the database is replaced, and so detects the replacement (see
- * `changes/log-epoch.ts`).
+ * What this process knows about the change log: epoch, server, and newest changes.
+ * If another database replaces the database, this knowledge differs from the new database. The difference reveals the
+ * replacement (see `changes/log-epoch.ts`).
  */
 export class LogSeen implements KnownLog {
   logEpoch = ''
-  /** Server of the epoch, in the form of `log-origin.ts`; null before the first check. */
+  /** Identity of the server at the last check, as `serverOf` returns it; null before the first check. */
   server: string | null = null
-  /** SQL that identifies the server; undefined until `identifyServer` finds the expression. */
+  /** SQL expression that identifies the Postgres server; undefined before `identifyServer`, and on SQLite. */
   serverExpression: RawBuilder<string> | undefined
   #marks: LogMark[] = []
 
@@ -39,14 +39,14 @@ export class LogSeen implements KnownLog {
     return this.#marks.at(-1)
   }
 
-  /** Records epoch and server after a check. Drops marks of another epoch. */
+  /** Records epoch and server after a check. If the epoch is new, drops all marks. */
   settle(logEpoch: string, server: string): void {
     if (logEpoch !== this.logEpoch) this.#marks = []
     this.logEpoch = logEpoch
     this.server = server
   }
 
-  /** Records the mark of a committed change. Ignores older changes and other epochs. */
+  /** Adds the mark of a committed change. Ignores changes of other epochs, and changes older than the newest mark. */
   add(logEpoch: string, mark: LogMark): void {
     if (logEpoch !== this.logEpoch || mark.seq <= (this.newest?.seq ?? 0)) return
     this.#marks.push(mark)

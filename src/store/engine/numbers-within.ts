@@ -9,9 +9,9 @@ interface Numbered {
   readonly time: 'received_at' | 'queued_at'
 }
 
-/** Tolerance for clocks that differ or were set back, in ms (one day). */
+/** The span is extended by this many ms (one day) at both ends, because clocks may differ or may have been set back. */
 const TOLERANCE_MS = 86_400_000
-/** The binary search stops when this many numbers are left. Reading these rows is cheaper than more steps. */
+/** The binary search stops when this many numbers are left. Reading their rows is cheaper than further steps. */
 const CLOSE = 500
 
 export interface Span {
@@ -21,8 +21,8 @@ export interface Span {
 
 /**
  * Finds the row numbers of a time span by binary search. An index on the time would slow each insert.
- * @returns `from`: all rows of the span have this or a higher number. `to`: all rows of the span have a lower number.
- * Without `since` or `until`, the number is undefined.
+ * @returns `from`: all rows of the span have this or a higher number; undefined without `since`. `to`: all rows of the
+ * span have a lower number; undefined without `until`.
  */
 export async function numbersWithin(q: Query, of: Numbered, { since, until }: Span): Promise<{ from?: number; to?: number }> {
   return {
@@ -32,8 +32,8 @@ export async function numbersWithin(q: Query, of: Numbered, { since, until }: Sp
 }
 
 /**
- * Finds the first row at or after a time.
- * @returns two numbers, at most `CLOSE` apart. The row's number is between them.
+ * Searches for the first row at or after a time.
+ * @returns the range of numbers from `lower` to `upper`, at most `CLOSE` apart, that contains the number of this row.
  */
 async function around(q: Query, of: Numbered, time: TimeText): Promise<{ lower: number; upper: number }> {
   let lower = (await rowAt(q, of, 0))?.number ?? 0

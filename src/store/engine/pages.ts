@@ -4,12 +4,12 @@ import { distinctIn } from './sql.ts'
 
 /** Rows per transaction. */
 const PAGE = 1_000
-/** Pause between pages in ms, so that others can use the database. */
+/** Pause between pages in ms, during which other transactions can use the database. */
 const PAUSE_MS = 20
 
 export interface PagedUpdate {
   readonly table: string
-  /** Columns of the primary key. Omit them if one statement can update the whole table. */
+  /** Columns of the primary key. Omit `key` if one statement can update the whole table. */
   readonly key?: readonly [string, ...string[]]
   /** Updates only rows with this value in the first key column. */
   readonly first?: string
@@ -18,9 +18,10 @@ export interface PagedUpdate {
 }
 
 /**
- * Updates a table page by page, so that no transaction takes long. Writes nothing for pages without matching rows.
+ * Updates a table page by page, so that no transaction takes long.
+ * Begins no transaction for pages without matching rows.
  * @param name name of the transactions.
- * @returns the number of changed rows, also if aborted.
+ * @returns the number of changed rows. After an abort, returns the number of rows changed until then.
  */
 export async function updateInPages(db: Db, name: string, update: PagedUpdate, signal: AbortSignal): Promise<number> {
   const { table, key, first } = update
@@ -36,8 +37,8 @@ export async function updateInPages(db: Db, name: string, update: PagedUpdate, s
 
 /**
  * Updates the rows with one value in the first key column, page by page.
- * The first key column has its own condition. As part of the row comparison, it would make SQLite use another index
- * that begins with this column.
+ * The first key column is compared with `=`, the other key columns with `(…) > (…)`. If the first column were also in
+ * the second comparison, SQLite might use another index that begins with this column.
  */
 async function updatePart(
   db: Db,

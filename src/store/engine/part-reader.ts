@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/clock.ts'
 import { messageOf, TransientError } from '../../base/errors.ts'
 
-/** Time limit in ms for all parts, so that a report is answered within 2 s. */
+/** Default time limit in ms for all parts of a report together. The whole report then takes less than 2 s. */
 const REPORT_MS = 1_500
 
 /** A part of a report that couldn't be read, with the reason. */
@@ -11,8 +11,8 @@ export interface UnreadPart {
 }
 
 /**
- * Reads the parts of a health report within a time limit, even if rows are locked.
- * If a part can't be read, adds the part to `unread` and continues.
+ * Reads the parts of a health report within a time limit, even if some rows are locked.
+ * If a part can't be read, the report continues with the other parts, and `unread` lists this part.
  */
 export class PartReader {
   readonly unread: UnreadPart[] = []

@@ -1,4 +1,4 @@
-/** Rows per step, maximum rows per page, and the time in ms after which a page begins no more steps. */
+/** Rows per step, maximum rows to read per page, and the time in ms after which a page begins no further step. */
 const STEP = 1_000
 const MOST_READ = 20_000
 const LONGEST_MS = 75
@@ -13,9 +13,9 @@ interface RowSearch<Row> {
 
 /**
  * Searches rows without an index, newest first.
- * A page ends after `MOST_READ` rows or `LONGEST_MS`, so a page may have fewer than `limit` rows.
- * @param from number to continue after.
- * @returns the page, and the number to continue after; null at the end.
+ * A page ends after reading `MOST_READ` rows or after `LONGEST_MS`, so it may have fewer than `limit` matching rows.
+ * @param from `after` of the previous page; undefined for the first page.
+ * @returns `items`: the matching rows; `after`: the value of `from` for the next page, null at the end.
  */
 export async function searchRows<Row>({ read, numberOf, wanted }: RowSearch<Row>, from: number | undefined, limit: number) {
   const items: Row[] = []

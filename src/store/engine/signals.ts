@@ -6,12 +6,12 @@ export type Topic = 'inbox' | 'reads' | 'changes' | 'outbox'
 
 export const topics: readonly Topic[] = ['inbox', 'reads', 'changes', 'outbox']
 
-/** Wake-ups in this process, by topic. A signal only means that the waiter must check the store. */
+/** Wake-ups in this process, by topic. A signal contains no data. After a signal, a waiter checks the store. */
 export interface Signals {
   notify(topic: Topic): void
   /** Resolves at the next signal, after `ms` milliseconds, or when `abort` aborts, whichever comes first. */
   wait(topic: Topic, ms: number, abort: AbortSignal): Promise<void>
-  /** Calls `hear` at each signal. Waiters still receive the signal. @returns a function that unsubscribes. */
+  /** Calls `hear` at each signal, in addition to waking the waiters. @returns a function that unsubscribes. */
   subscribe(hear: (topic: Topic) => void): () => void
 }
 

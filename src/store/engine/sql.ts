@@ -3,17 +3,17 @@ import type { Row } from '../../model/entity.ts'
 import { msFromTime, type TimeText, timeFromMs } from '../../model/time.ts'
 import type { Query, Tx } from './db.ts'
 
-/** Default maximum of a count. A count with this value means "this many or more". */
+/** Default maximum of a count. If a count equals this value, there may be more rows. */
 export const COUNT_CAP = 100_000
 
 type Kind = Pick<Query, 'kind'>
 
 /**
  * The current time plus `plusMs`, as an SQL value.
- * Postgres uses the database's clock, so that all processes agree on leases. SQLite is local and uses this process's
- * clock.
- * Postgres evaluates the subselect once, so an index can search by the value. Without the subselect, Postgres evaluates
- * `clock_timestamp()` for each row.
+ * On Postgres, the time comes from the database's clock, so that all processes agree on leases.
+ * On SQLite, the time comes from this process's clock.
+ * Because of the subselect, Postgres evaluates the time once and can use an index.
+ * Without the subselect, Postgres would evaluate `clock_timestamp()` for each row.
  */
 export function dbTime(q: Pick<Query, 'kind' | 'clock'>, plusMs = 0): RawBuilder<TimeText> {
   if (q.kind === 'sqlite') return sql<TimeText>`${timeFromMs(q.clock.now() + plusMs)}`
@@ -34,7 +34,7 @@ export function timePlus(q: Kind, time: RawBuilder<unknown>, ms: RawBuilder<unkn
   return sql<TimeText>`(${time} + ${plus}::float8 * interval '1 millisecond')`
 }
 
-/** A time as an SQL value. The cast lets Postgres compare the value with a time column. */
+/** A time as an SQL value. Because of the cast, Postgres can compare the value with a time column. */
 export function timeValue<T extends TimeText | null>(q: Kind, time: T): RawBuilder<T> {
   return q.kind === 'sqlite' ? sql<T>`${time}` : sql<T>`${time}::timestamptz`
 }
@@ -55,12 +55,15 @@ export function valuesTable(q: Kind, columns: Readonly<Record<string, 'text' | '
   return sql`json_to_recordset(${json}::json) as given(${sql.join(typed)})`
 }
 
-/** SQL: the smallest of several values. The values must not be null, because the databases treat null differently. */
+/**
+ * SQL: the smallest of several values. The values must not be null.
+ * If a value is null, SQLite returns null, but Postgres ignores the value.
+ */
 export function least(q: Kind, ...values: readonly RawBuilder<unknown>[]): RawBuilder<unknown> {
   return sql`${sql.raw(q.kind === 'sqlite' ? 'min' : 'least')}(${sql.join(values)})`
 }
 
-/** SQL: the greatest of several values. The values must not be null. */
+/** SQL: the greatest of several values. The values must not be null (see `least`). */
 export function greatest(q: Kind, ...values: readonly RawBuilder<unknown>[]): RawBuilder<unknown> {
   return sql`${sql.raw(q.kind === 'sqlite' ? 'max' : 'greatest')}(${sql.join(values)})`
 }
@@ -76,9 +79,9 @@ export function skipLocked(q: Kind): RawBuilder<unknown> {
 }
 
 /**
- * A column whose index SQLite must not use.
- * SQLite doesn't know how many rows match. With the account's index, SQLite might read and sort nearly the whole table.
- * Postgres has statistics and needs no help.
+ * SQL of a column, in a form that prevents SQLite from using an index on the column.
+ * SQLite doesn't know how many rows match. With an index on the account, SQLite might read and sort nearly the whole
+ * table. Postgres has statistics and gets the plain column.
  */
 export function unindexed(q: Kind, column: string): RawBuilder<unknown> {
   return q.kind === 'sqlite' ? sql`+${sql.ref(column)}` : sql.ref(column)
@@ -92,16 +95,16 @@ export async function keepNewest(tx: Tx, table: string, column: string, most: nu
 }
 
 export interface Distinct {
-  /** SQL condition: values of the index columns before `column`, and other conditions. */
+  /** SQL condition on the rows. Must contain an equality for each column that precedes `column` in the index. */
   readonly where?: RawBuilder<unknown>
-  /** Returns only greater values. */
+  /** Only values greater than this value. */
   readonly after?: string
   readonly limit?: number
 }
 
 /**
  * SQL: distinct values of a column, in order.
- * Jumps from value to value in an index. The number of rows doesn't matter.
+ * Jumps from value to value in an index. The time depends on the number of values, not on the number of rows.
  */
 export function distinctIn(table: string, column: string, { where = sql`1 = 1`, after, limit }: Distinct = {}): RawBuilder<unknown> {
   const next = (behind: RawBuilder<unknown>) => sql`(select min(${sql.ref(column)}) from ${sql.table(table)} where ${where} ${behind})`
@@ -114,7 +117,7 @@ export function distinctIn(table: string, column: string, { where = sql`1 = 1`, 
     select value from known where value is not null)`
 }
 
-/** Sorts after every character of an id. */
+/** A character that sorts after every character of an id. */
 const AFTER_IDS = '\u{10ffff}'
 
 /**
@@ -138,7 +141,7 @@ export async function idsLike(
   return ids.filter((value) => value.endsWith(end)).slice(0, limit)
 }
 
-/** Maximum ids with the same beginning to read. Their ends are compared in code. */
+/** Maximum ids to read that have the right beginning. `idsLike` then compares their ends. */
 const MOST_LOOKED = 200
 
 /** Counts rows up to `cap`. @param from SQL after the word `from`. */
@@ -149,8 +152,9 @@ export async function countCapped(q: Query, from: RawBuilder<unknown>, cap = COU
 
 /**
  * SQL for rows with one value in the first column of an index, in the order of the next column.
- * Postgres assumes that matching rows are evenly spread, and would read millions of other rows by primary key.
- * With a range condition and the column in the `order by`, Postgres can only use this index.
+ * Postgres assumes that such rows are evenly spread over the table.
+ * With `=`, Postgres might search them in the order of the primary key, and read millions of other rows.
+ * With a range condition, and with the column in the `order by`, Postgres can only use this index.
  * @returns `is`: the condition; `order`: the beginning of the `order by`.
  */
 export function byFirstColumn(q: Kind, column: string, value: string, direction: 'asc' | 'desc' = 'asc') {

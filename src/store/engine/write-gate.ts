@@ -1,6 +1,6 @@
 /**
- * Maximum priority waiters in a row while others wait. With a higher limit, the others could wait too long under
- * constant load.
+ * Maximum priority waiters in a row while other waiters wait.
+ * With a higher limit, the other waiters could wait too long under constant load.
  */
 const MAX_PASSES = 4
 
@@ -31,7 +31,8 @@ export class WriteGate {
 
   leave(): void {
     if (this.#first.length > 0 && !this.#othersAreDue()) this.#handOver()
-    // SQLite transactions may not yield to the event loop. Yielding here lets new deliveries enter the queue first.
+    // A SQLite transaction may run without a pause for the event loop.
+    // The pause here lets new deliveries enter the queue before the next waiter gets the gate.
     else setImmediate(() => this.#handOver())
   }
 

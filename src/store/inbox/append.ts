@@ -24,8 +24,8 @@ export interface NewDelivery {
 
 const NAME = 'inbox-append'
 /**
- * Minimum and maximum size of a trial row, in bytes. The minimum needs a new page. The maximum is as large as a
- * transaction of deliveries.
+ * Minimum and maximum size of the trial row of `appendAndRemove`, in bytes. A row of the minimum size needs a new
+ * database page. The maximum is the size of a large transaction of deliveries.
  */
 const PAGE_BYTES = 7_500
 const TRIAL_BYTES = 8 << 20
@@ -34,10 +34,11 @@ const inbox = specWithout(syncInbox, 'inbox_id')
 
 /**
  * Inserts a batch of deliveries.
- * All bodies are one binary parameter that the server splits. A list of bodies would be sent as slow, escaped text.
- * `statement_timestamp()` gives all deliveries of a batch the same due time, so the id decides their order.
- * `do update` locks a row that exists, so the commit waits for standbys. With `do nothing`, a repeated delivery would
- * be acknowledged although a failover could still lose the stored delivery.
+ * All bodies are one binary parameter, which the server splits.
+ * A list of bodies would be sent as escaped text, which is slow.
+ * `statement_timestamp()` gives all deliveries of a batch the same due time, so `inbox_id` decides their order.
+ * If a delivery is already stored, `do update` locks its row, so the commit waits for standbys. With `do nothing`, the
+ * repeated delivery could be acknowledged before a standby has stored it. A failover could then lose the delivery.
  */
 const POSTGRES_INSERT = prepared(
   NAME,
@@ -80,10 +81,9 @@ export class InboxAppender {
 
   /**
    * Stores deliveries in one priority transaction.
-   * If an id is already stored, nothing changes, unless the stored delivery is dead. A dead delivery becomes ready
-   * again.
-   * If the transaction fails because of its content, each delivery is stored alone. One bad row then doesn't fail the
-   * other deliveries.
+   * A stored delivery with the same id doesn't change, unless it is dead. A dead delivery becomes ready again.
+   * If the transaction fails because of a delivery's content, stores each delivery in its own transaction. Then only
+   * the bad delivery fails.
    * @returns for each delivery, in order: null if durably stored; otherwise an error. After a TransientError, a retry
    * can help. Never rejects.
    */
@@ -117,7 +117,7 @@ export class InboxAppender {
 }
 
 /**
- * Runs the append statement without rows. Fails if appending is impossible, for example without the right to insert.
+ * Runs an append statement without rows. Fails if appending is impossible, for example if the user may not insert.
  */
 export async function appendNothing(tx: Tx): Promise<void> {
   const columns = sql.raw('account, delivery_id, received_at, state, attempts, available_at, headers, body')
@@ -128,9 +128,9 @@ export async function appendNothing(tx: Tx): Promise<void> {
 
 /**
  * Appends and deletes a row in one transaction, to detect a full disk.
- * On a full disk, existing pages may still have room for small writes, but not for deliveries.
- * The file stays larger, so call this only if the disk may be full.
- * @param bytes size of the row: the size that failed before, if any.
+ * On a full disk, small writes may still fit into existing pages of the database, but deliveries don't.
+ * The database file stays larger, so call this function only if the disk may be full.
+ * @param bytes size of the row: `failedBytes`, if a transaction failed before.
  */
 export async function appendAndRemove(tx: Tx, bytes = PAGE_BYTES): Promise<void> {
   const now = timeFromMs(tx.clock.now())
@@ -162,8 +162,8 @@ async function appendSqlite(tx: Tx, deliveries: readonly NewDelivery[]): Promise
 }
 
 /**
- * @returns the number of new deliveries, plus dead deliveries that arrived again with the same body.
- * `noteRepeats` handles dead deliveries that arrived again with another body.
+ * @returns the number of new deliveries, plus the number of dead deliveries that became ready. A dead delivery becomes
+ * ready if it arrives again with the same body. If the body differs, `noteRepeats` makes the delivery ready later.
  */
 async function appendPostgres(tx: Tx, deliveries: readonly NewDelivery[]): Promise<number> {
   const starts: number[] = []

@@ -15,16 +15,15 @@ export interface CausedChange {
   readonly changedAt: TimeText
 }
 
-/**
- * A delivery that may have caused a change. `secret`: 1-based position of the webhook secret that verified the
- * delivery.
- */
+/** A delivery that may have caused a change. `secret`: 1-based position of the webhook secret that verified it. */
 type CausingDelivery = DeliveryName & { readonly receivedAt: TimeText; readonly secret: number }
 
 /**
- * Finds deliveries that may have caused a change, at most `MOST`, oldest first. The exact delivery isn't recorded.
- * A candidate belongs to the submission, was received before the change, and was settled after it.
- * @param recordId if some bodies contain this id, returns only those deliveries.
+ * Finds the oldest deliveries that may have caused a change, at most `MOST`. The database doesn't store which delivery
+ * caused a change.
+ * A delivery is a candidate if it belongs to the submission, was received before the change, and was settled after the
+ * change. A clock difference of `CLOCKS_APART_MS` is tolerated.
+ * @param recordId id of the changed record. If some candidates' bodies contain this id, returns only these candidates.
  */
 export async function deliveriesBehind(
   q: Query,

@@ -48,7 +48,7 @@ export function numberIn(text: string): number | null {
 
 /**
  * Finds deliveries by `svix-id`, at most one per account.
- * If none exists and `id` is a number, finds the delivery with this `inbox_id`.
+ * If no delivery has this `svix-id` and `id` is a number, finds the delivery with this `inbox_id`.
  */
 export async function findDeliveries(q: Query, id: string): Promise<InboxDelivery[]> {
   const query = q.sql.selectFrom('sync_inbox').select([...ENTRY, 'available_at', 'settled_at', 'secret', 'headers', 'body'])
@@ -59,7 +59,9 @@ export async function findDeliveries(q: Query, id: string): Promise<InboxDeliver
   return await query.where('inbox_id', '=', inboxId).execute()
 }
 
-/** The `svix-id`s that match a shortened id; none if `shortened` is a number. */
+/**
+ * Finds `svix-id`s that match a shortened id. Finds none if `shortened` is a number, because numbers are `inbox_id`s.
+ */
 export async function deliveryIdsLike(q: Query, shortened: string, limit: number): Promise<string[]> {
   if (numberIn(shortened) !== null) return []
   const accounts = await q.all(sql<{ value: string }>`select value from ${distinctIn('sync_inbox', 'account')} as known`)
@@ -71,8 +73,9 @@ export async function deliveryIdsLike(q: Query, shortened: string, limit: number
 
 /**
  * Applies `makeReady` or `setAside` to matching deliveries, in id order. Skips deliveries without a body.
+ * @param after reads only deliveries with a greater `inbox_id`.
  * @param limit maximum deliveries to read in this call.
- * @returns the number of changed deliveries, and the number to continue after; null at the end.
+ * @returns `changed`: number of changed deliveries; `nextAfter`: `after` of the next call, null at the end.
  */
 export async function changeDeliveries(db: Db, change: typeof makeReady, filter: InboxFilter & InboxSearch, after: number, limit: number) {
   const within = await numbersWithin(db.read, RECEIVED, filter)
@@ -103,14 +106,14 @@ export async function countDead({ read: q }: Db, inboxIds: readonly number[]): P
 
 /**
  * Makes deliveries ready as if they had just arrived. A delivery that waits for a retry becomes due now.
- * Doesn't change deliveries that are due, claimed, or without a body.
- * Keeps `settled_at`, which shows that a delivery is a replay.
+ * Doesn't change deliveries without a body, and ready deliveries that are claimed or already due.
+ * Keeps `settled_at`. In a ready delivery, a `settled_at` shows that the delivery is replayed.
  * @returns the number of changed deliveries.
  */
 export function makeReady(db: Db, inboxIds: readonly number[]): Promise<number> {
   return db.write('inbox-replay', async (tx) => {
     const now = dbTime(tx)
-    // In a claimed delivery, `available_at` is the end of the lease. The null token leaves claimed deliveries out.
+    // `lease_token is null` excludes claimed deliveries, whose `available_at` is the end of the lease.
     const replayed = await tx.run(sql`
       update sync_inbox set state = 'ready', attempts = 0, available_at = ${now}, lease_token = null, error = null
       where inbox_id in (${sql.join(inboxIds)}) and (state <> 'ready' or (lease_token is null and available_at > ${now}))
@@ -131,7 +134,7 @@ export function setAside(db: Db, inboxIds: readonly number[]): Promise<number> {
   })
 }
 
-/** Counts deliveries in a state through an index, up to `most` + 1. */
+/** Counts deliveries in a state through an index. If there are more than `most`, returns `most` + 1. */
 export async function countDeliveries(q: Query, { state, account }: { state: InboxState; account?: string | undefined }, most: number) {
   return await q.count(sql<{ n: number }>`
     select count(*) as n from (
@@ -155,7 +158,7 @@ export async function countInbox(q: Query): Promise<{ account: string; state: In
   })
 }
 
-/** Filter for a query that uses one index: by state, or for all processed deliveries. */
+/** Filter of a query that can use one index, for example by state or for all processed deliveries. */
 interface Part extends InboxFilter {
   /** Range of `inbox_id` from `numbersWithin`: `from` is inclusive, `to` is exclusive. */
   readonly from?: number
@@ -165,9 +168,9 @@ interface Part extends InboxFilter {
 
 /**
  * Builds a query over deliveries.
- * Ready and processed deliveries have separate indexes, so the query may combine two parts. A common index would slow
- * each acknowledgement.
- * @param select builds the query of a part, up to and excluding the order direction. The query must return `inbox_id`.
+ * Ready and processed deliveries of an account have separate indexes, because a common index would slow each
+ * acknowledgement. A query over ready and processed deliveries combines two parts.
+ * @param select builds the query of a part. Must return `inbox_id`, and end with `order by` without the direction.
  */
 function overParts(filter: Part, direction: RawBuilder<unknown>, limit: number, select: (part: Part) => RawBuilder<unknown>) {
   const end = sql`${direction} limit ${sql.lit(limit)}`
@@ -179,9 +182,9 @@ function overParts(filter: Part, direction: RawBuilder<unknown>, limit: number, 
 }
 
 /**
- * SQL conditions of a filter, written to use one index: by submission, by rare state, or by account for processed
- * deliveries.
- * The state is literal SQL. As a parameter, the state would not match a partial index.
+ * SQL conditions of a filter, in a form for which the database uses one index: by submission, by rare state, or by
+ * account for processed deliveries.
+ * The state is literal SQL. If the state were a parameter, the database couldn't use a partial index.
  */
 function matches(q: Query, filter: Part): RawBuilder<unknown> {
   const { state, account, submissionId } = filter
@@ -205,8 +208,8 @@ function matches(q: Query, filter: Part): RawBuilder<unknown> {
 }
 
 /**
- * SQL of the sort column `inbox_id`. If an index on the state or submission is better, SQLite must not use the index on
- * `inbox_id`.
+ * SQL of the sort column `inbox_id`. If an index on the state or submission is faster, the form of the SQL prevents
+ * SQLite from using the index on `inbox_id`.
  */
 function place(q: Query, { state, account, submissionId }: Part): RawBuilder<unknown> {
   const byNumber = submissionId === undefined ? state === undefined || state === 'done' : account !== undefined
@@ -225,7 +228,7 @@ export interface InboxSearch {
   readonly kind?: string | undefined
   /** Part of the delivery id, error, content, insured's name or submission id. Ignores case and accents. */
   readonly text?: string | undefined
-  /** Adds the insured's name to rows. If omitted, names are not searched. */
+  /** Adds the insured's name to rows. Without this function, `text` isn't searched in names. */
   readonly withInsured?: <T extends Looked>(rows: readonly T[]) => Promise<(T & { readonly insured_name: string | null })[]>
 }
 

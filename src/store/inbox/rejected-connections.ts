@@ -3,7 +3,7 @@ import type { TimeText } from '../../model/time.ts'
 import type { Db, Query } from '../engine/db.ts'
 import { dbTime, timeValue } from '../engine/sql.ts'
 
-/** Connections rejected since the last call of `keepRejectedConnections`. */
+/** Numbers of rejected connections since the previous call of `keepRejectedConnections`. */
 export interface RejectedConnections {
   readonly byReason: Readonly<Record<string, number>>
   /** The address with the most rejected connections. */
@@ -12,7 +12,7 @@ export interface RejectedConnections {
 
 const KEPT_MS = 7 * 86_400_000
 
-/** Stores how many connections were rejected. @throws TransientError if the database is unreachable. */
+/** Stores the number of rejected connections for each reason. @throws TransientError if the database is unreachable. */
 export async function keepRejectedConnections(db: Db, { byReason, worstAddress }: RejectedConnections): Promise<void> {
   await db.write('rejected-connections', async (tx) => {
     for (const [reason, connections] of Object.entries(byReason).sort(([a], [b]) => (a < b ? -1 : 1))) {
@@ -26,8 +26,9 @@ export async function keepRejectedConnections(db: Db, { byReason, worstAddress }
 }
 
 /**
- * Counts connections rejected since a time.
- * `worstAddress` is the address with the most rejections in one minute; null if there were none.
+ * Counts the rejected connections that were stored after `since`.
+ * @returns `worstAddress`: the address in the row with the most connections; null if there is no row. A row counts the
+ * connections that were rejected for one reason in about one minute.
  */
 export async function rejectedConnectionsSince(
   q: Query,

@@ -24,7 +24,7 @@ export type RejectedRecord = NonNullable<Awaited<ReturnType<RejectedStore['get']
 export interface ListRejectedOptions {
   readonly account?: string | undefined
   readonly reason?: string | undefined
-  /** Only deliveries that were not accepted later. */
+  /** true: only deliveries that weren't accepted later. */
   readonly isOpen?: boolean | undefined
   /** Only deliveries with a smaller `rejected_id`. */
   readonly after?: number | undefined
@@ -48,11 +48,11 @@ interface Waiting extends Kept {
   readonly rejected: Rejected
 }
 
-/** Header with the length of the original body. A length greater than the stored length means that the body was cut. */
+/** Header with the length of the original body. If the stored body is shorter, the body was cut. */
 const LENGTH_HEADER = 'content-length'
 
 /**
- * Stores rejected deliveries, so that they can be verified again after a secret is fixed.
+ * Stores rejected deliveries, so that the deliveries can be verified again after a webhook secret was fixed.
  * Each sender has a limit per minute (see `MinuteShares`).
  * If the table or the queue is full, the oldest deliveries of the largest sender are removed (see `toRemove`).
  */
@@ -94,7 +94,7 @@ export class RejectedStore {
     return !removed.includes(waiting)
   }
 
-  /** Resolves when all queued deliveries are written. */
+  /** Resolves when each queued delivery was stored, or was dropped because the write failed. */
   async settled(): Promise<void> {
     await this.#writing
   }
@@ -117,7 +117,7 @@ export class RejectedStore {
     return (await query.execute()).map(summaryOf)
   }
 
-  /** Counts rejected deliveries by reason, the most frequent reason first. Adds the time of the newest delivery. */
+  /** Counts rejected deliveries by reason, most frequent first. `newest_at`: when the newest of them was received. */
   async countByReason(account: string | undefined): Promise<{ reason: string; count: number; newest_at: TimeText }[]> {
     let query = this.#db.read.sql
       .selectFrom('sync_rejected')
@@ -145,7 +145,7 @@ export class RejectedStore {
     return row ? { ...summaryOf({ ...row, kept_bytes: row.body?.length ?? null }), body: row.body } : null
   }
 
-  /** @returns a stored body as it was received, except dropped tax ids. */
+  /** @returns a stored body with its encrypted tax ids decrypted. Dropped tax ids stay dropped. */
   original(body: Buffer, { account, received_at: receivedAt }: Pick<RejectedRecord, 'account' | 'received_at'>): Buffer {
     return this.#db.protection.revealBytes(body, rejectedPlace({ account, receivedAt }))
   }
@@ -159,8 +159,9 @@ export class RejectedStore {
   }
 
   /**
-   * @returns the delivery to store: path and body cut, tax ids dropped or encrypted (see `original`).
+   * Cuts path and body to their limits, and drops or encrypts tax ids (see `original`).
    * Copies the body. Otherwise, the queue would keep whole requests in memory.
+   * @returns the delivery to store.
    */
   #shortened(rejected: Rejected): Rejected {
     const { body: given, headers } = rejected
@@ -182,7 +183,8 @@ export class RejectedStore {
         this.#log.warn({ deliveries: batch.length }, `rejected deliveries could not be stored: ${messageOf(error)}`)
       }
     }
-    // There is no `await` since the last check of the queue, so no queued delivery is left behind.
+    // No `await` follows the last check of the queue, so the queue is still empty here.
+    // A later `keep` starts a new write.
     this.#writing = null
   }
 }
@@ -203,7 +205,7 @@ async function insertAndPrune(tx: Tx, batch: readonly Waiting[]): Promise<void> 
   if (ids.length > 0) await tx.sql.deleteFrom('sync_rejected').where('rejected_id', 'in', ids).execute()
 }
 
-/** Place of a body for encryption. The key is the time, because a delivery has no number before it is stored. */
+/** Identifies a body for the encryption of its tax ids. The key is `receivedAt`, because the row has no id yet. */
 export function rejectedPlace({ account, receivedAt }: Pick<Rejected, 'account' | 'receivedAt'>) {
   return { account: account ?? '', table: 'sync_rejected', key: JSON.stringify([receivedAt]), column: 'body' }
 }
@@ -211,12 +213,12 @@ export function rejectedPlace({ account, receivedAt }: Pick<Rejected, 'account' 
 type SummaryRow = Omit<Selectable<RejectedTable>, 'body'> & { readonly kept_bytes: number | null }
 
 /**
- * Adds the length of the original body. `body_cut` is true if only a part of the body is stored. A cut body can't be
- * verified again.
+ * Adds `body_bytes`, the length of the original body. `body_cut` is true if only a part of the body is stored. The
+ * signature of a cut body can't be verified again.
  */
 function summaryOf({ kept_bytes, ...row }: SummaryRow) {
   const headers = JSON.parse(row.headers) as Record<string, string>
-  /** null if the body wasn't read. */
+  /** null if no body is stored. */
   const body_bytes = kept_bytes === null ? null : Number(headers[LENGTH_HEADER])
   return { ...row, headers, body_bytes, body_cut: body_bytes !== null && body_bytes > (kept_bytes ?? 0) }
 }
@@ -224,18 +226,18 @@ function summaryOf({ kept_bytes, ...row }: SummaryRow) {
 /** A delivery counts as one unit, plus one unit for each full `UNIT_BYTES` of its body. */
 const UNIT_BYTES = 32 << 10
 const MINUTE_MS = 60_000
-/** Units that one sender may store per minute: 60 small deliveries, or a body of 1 MiB and some small deliveries. */
+/** Units that one sender may store per minute: 60 small deliveries, or one body of 1 MiB and 27 small deliveries. */
 const SENDER_PER_MINUTE = 60
 /** Units that all senders together may store per minute. */
 const ALL_PER_MINUTE = 600
 const MAX_SENDERS = 10_000
-/** IPv6 groups that identify a sender's site (/48). One host can use all 65,536 networks of its site. */
+/** Number of IPv6 groups that identify a sender (a /48 site). One host can use all 65,536 networks of its site. */
 const SITE_GROUPS = 3
 
 /** Fields of a rejected delivery that the limits need. */
 interface Kept {
   readonly address: string
-  /** null if the body wasn't read. */
+  /** null if there is no body. */
   readonly bodyBytes: number | null
 }
 
@@ -244,9 +246,9 @@ function unitsOf({ bodyBytes }: Kept): number {
 }
 
 /**
- * Selects deliveries to remove until the rest fits into `maxUnits`.
- * Always selects the oldest delivery of the sender with the most units.
- * @param kept oldest first.
+ * Selects deliveries to remove, until the other deliveries have at most `maxUnits` units.
+ * In each step, selects the oldest delivery of the sender that still has the most units.
+ * @param kept all deliveries, oldest first.
  */
 function toRemove<K extends Kept>(kept: readonly K[], maxUnits: number): K[] {
   let total = kept.reduce((sum, each) => sum + unitsOf(each), 0)
@@ -266,8 +268,8 @@ function toRemove<K extends Kept>(kept: readonly K[], maxUnits: number): K[] {
 }
 
 /**
- * Limits what senders may store per minute.
- * The senders of a minute share the units equally, so no sender can use another sender's share.
+ * Limits how many units each sender may store per minute.
+ * The senders of a minute share `ALL_PER_MINUTE` equally, so no sender can use another sender's share.
  * Each sender may store at least one small delivery.
  */
 class MinuteShares {
@@ -276,7 +278,7 @@ class MinuteShares {
 
   /**
    * Takes a delivery's units from the share of its sender.
-   * @returns false if too few units remain; then takes no units.
+   * @returns false, without taking units, if the share has too few units left or the minute has too many senders.
    */
   take(rejected: Kept, now: number): boolean {
     if (now - this.#beganAt >= MINUTE_MS || now < this.#beganAt) {

@@ -21,7 +21,7 @@ export interface DifferingDelivery {
   readonly account: string
   readonly deliveryId: string
   readonly bodySha256: string
-  /** false if retention removed the stored body, so that the bodies can't be compared. */
+  /** false if the bodies couldn't be compared, because the stored body was removed. */
   readonly isCompared: boolean
 }
 
@@ -37,16 +37,16 @@ interface StoredDelivery {
   readonly body: Buffer | null
 }
 
-/** Maximum rows to keep, newest first. */
+/** Maximum rows in `sync_differing_deliveries`. If there are more, the rows with the oldest `last_at` are deleted. */
 const MAX_ROWS = 10_000
 const FEEDS = ['events', 'thread'] as const
 
 /**
- * Compares deliveries with stored deliveries of the same id. Makes dead deliveries ready again.
- * If a body differs, stores only its hash. Requests feed reads of the submissions in both deliveries, because feeds are
- * authoritative.
- * @param given new or repeated deliveries. A repeat with the same body changes nothing.
- * @returns the differing deliveries.
+ * Compares deliveries with the stored deliveries of the same id. If a stored delivery is dead, makes it ready again.
+ * If a body differs from the stored body, stores the hash of the new body. Then also requests feed reads of the stored
+ * delivery's submission and of the submissions in the new body, because the feeds show which content is right.
+ * @param given new or repeated deliveries. Stored deliveries with the same body don't change, unless they are dead.
+ * @returns the deliveries whose body differs from the stored body.
  * @throws TransientError if the database is unreachable.
  */
 export async function noteRepeats(db: Db, given: readonly GivenDelivery[]): Promise<readonly DifferingDelivery[]> {
@@ -113,14 +113,17 @@ function keyOf({ account, deliveryId, bodySha256 }: DifferingDelivery): string {
   return `${account} ${deliveryId} ${bodySha256}`
 }
 
-/** Counts how often an account's deliveries were repeated with another body since a time. */
+/**
+ * Counts an account's repeated deliveries whose body differed from the stored body.
+ * If a differing body arrived after `since`, the count includes all arrivals of this body.
+ */
 export async function differingSince(q: Query, account: string, since: TimeText): Promise<number> {
   return await q.count(sql<{ n: number | null }>`
     select cast(sum(times) as integer) as n from sync_differing_deliveries
     where account = ${account} and is_compared = 1 and last_at > ${timeValue(q, since)}`)
 }
 
-/** Makes dead deliveries ready again when they are repeated. Deliveries in other states don't change. */
+/** Makes dead deliveries ready again. Deliveries in other states don't change. */
 export async function revive(tx: Tx, deliveries: readonly GivenDelivery[]): Promise<void> {
   if (deliveries.length === 0) return
   for (const delivery of deliveries) {

@@ -18,16 +18,16 @@ export interface ClaimedDelivery {
   readonly body: Buffer
   /** Number of earlier attempts. */
   readonly attempts: number
-  /** When the delivery was settled before a replay; null if never settled. */
+  /** For a replayed delivery: when it was settled before the replay. null if the delivery was never settled. */
   readonly settledAt: TimeText | null
   readonly leaseToken: string
 }
 
-/** Outcome of a delivery, to be stored. */
+/** Outcome of an attempt to apply a delivery. */
 export interface Settlement {
   readonly delivery: ClaimedDelivery
   readonly state: InboxState
-  /** null if unknown. */
+  /** The submission that the delivery is about; null if unknown. */
   readonly submissionId: string | null
   /** The delivery's `type`; null if unreadable. */
   readonly kind: string | null
@@ -36,7 +36,9 @@ export interface Settlement {
   readonly what?: string
   /** For state `ready`: delay in ms before the next attempt. */
   readonly retryInMs?: number
-  /** true: removes body and headers. For `doctor`'s test deliveries and for purged submissions. */
+  /**
+   * true: removes the stored body and headers. For `doctor`'s test deliveries, and deliveries of purged submissions.
+   */
   readonly isEmptied?: boolean
 }
 
@@ -49,17 +51,18 @@ export const claimedDeliveries = new Leased<ClaimedDelivery>({
   claimed: () => sql`state = 'ready'`,
 })
 
-// The lease token is part of the key. After a lost lease, a settle therefore matches no row.
+// The lease token is part of the key, so settling a delivery after its lease was lost matches no row.
 const leased = { ...specOf(syncInbox), key: ['inbox_id', 'lease_token'] }
 
 /**
- * Maximum body bytes per claim. All bodies are in memory at the same time, and applying makes several copies.
- * On SQLite, the transaction blocks the event loop for about 60 ms per megabyte.
+ * Maximum body bytes per claim. All bodies of a claim are in memory at the same time, and applying a body makes several
+ * copies of it. On SQLite, applying blocks the event loop for about 60 ms per megabyte of bodies.
  */
 const CLAIM_BYTES = { sqlite: 512 << 10, postgres: 2 << 20 } as const
 
 /**
- * Claims up to `limit` due deliveries with at most `CLAIM_BYTES` of bodies, oldest first. Claims a larger body alone.
+ * Claims up to `limit` due deliveries with at most `CLAIM_BYTES` of bodies, longest due first.
+ * If the first body is larger than `CLAIM_BYTES`, claims only this delivery.
  */
 export async function claimDeliveries(db: Db, limit: number, leaseMs: number): Promise<ClaimedDelivery[]> {
   const leaseToken = newLeaseToken(db)
@@ -78,7 +81,7 @@ export async function claimDeliveries(db: Db, limit: number, leaseMs: number): P
     return claimedDeliveries.claim(tx, leaseToken, withinBytes, { leaseMs, returning })
   }
   const claims = await db.write('inbox-claim', claim, { relaxedDurability: true })
-  // The stored body may be null.
+  // The column `body` may be null.
   return claims.map((claim) => ({ ...claim, body: claim.body ?? Buffer.alloc(0) })).sort((a, b) => a.inboxId - b.inboxId)
 }
 
@@ -107,7 +110,7 @@ export async function settleDeliveries(tx: Tx, given: readonly Settlement[]): Pr
   if (matched !== rows.length) throw new LeaseLostError(`deliveries ${settlements.map((s) => s.delivery.deliveryId).join(', ')}`)
   await protectBodies(tx, settlements)
   for (const { delivery, state, retryInMs = 0 } of settlements) {
-    // Ends the lease. Otherwise, a later release of this process's claims would shorten the delay.
+    // Ends the lease. If the lease stayed, `releaseLeftDeliveries` could make the delivery due before its retry delay.
     if (state === 'ready') await claimedDeliveries.release(tx, delivery, retryInMs)
   }
 }
@@ -116,7 +119,7 @@ export function bodyPlace({ account, deliveryId }: Pick<ClaimedDelivery, 'accoun
   return { account, table: 'sync_inbox', key: JSON.stringify([deliveryId]), column: 'body' }
 }
 
-/** Whether a delivery wasn't applied and its body names a purged submission. */
+/** True if a delivery is dead or set aside, and its body contains the id of a purged submission. */
 async function isUnreadOfPurged(tx: Tx, { delivery: { account, body }, state, isEmptied }: Settlement): Promise<boolean> {
   if (isEmptied || (state !== 'dead' && state !== 'aside')) return false
   const ids = new Set(body.toString('latin1').toLowerCase().match(IDS))
@@ -126,7 +129,10 @@ async function isUnreadOfPurged(tx: Tx, { delivery: { account, body }, state, is
 
 const IDS = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g
 
-/** Empties the bodies that must not be kept. In other bodies, drops or encrypts tax ids; few bodies contain any. */
+/**
+ * Empties the bodies of settlements with `isEmptied`. In the other bodies, drops or encrypts tax ids.
+ * Few bodies contain tax ids, so few rows are updated. Skips deliveries that will be retried.
+ */
 async function protectBodies(tx: Tx, settlements: readonly Settlement[]): Promise<void> {
   for (const { delivery, state, isEmptied } of settlements) {
     if (state === 'ready') continue
@@ -141,8 +147,8 @@ async function protectBodies(tx: Tx, settlements: readonly Settlement[]): Promis
 }
 
 /**
- * Releases this process's claims when a worker starts or recovers. The attempt doesn't count.
- * On SQLite, releases all claims. Only one process works there, so other claims are from killed processes.
+ * Releases this process's claims when a worker starts or recovers. A released claim doesn't count as an attempt.
+ * On SQLite, releases all claims. Only one process claims deliveries there, so other claims are from killed processes.
  */
 export async function releaseLeftDeliveries(db: Db): Promise<void> {
   await db.write('inbox-release', async (tx) => {

@@ -15,8 +15,8 @@ export interface GrantOptions {
 /**
  * Lets a Postgres role read the public tables and views. Revokes all other rights of the role on tables in the schema.
  * Repeat this after an upgrade that adds tables or columns.
- * @throws UsageError on SQLite, which has no roles; if the schema has no tables; if the role doesn't exist or owns the
- * tables. Revoking the owner's rights would lock the program out.
+ * @throws UsageError on SQLite, which has no roles; if the schema has no tables; if the role doesn't exist; if the role
+ * owns the tables, because revoking the owner's rights would lock the program out.
  */
 export async function grantReader(db: Db, role: string, { withoutPersonal = false }: GrantOptions = {}): Promise<void> {
   if (db.kind === 'sqlite') throw new UsageError(['--grant-reader: SQLite has no roles; give the reader read access to the file instead'])
@@ -50,8 +50,8 @@ async function grant(tx: Tx, role: string, withoutPersonal: boolean): Promise<vo
 }
 
 /**
- * Grants columns of tables and views. Views run with their owner's rights, so the role needs no rights on the tables
- * behind them.
+ * Grants the columns that can't identify a person. Views run with their owner's rights, so the role needs no rights on
+ * the tables that a view reads.
  */
 async function grantColumns(tx: Tx, schema: string, names: ReadonlySet<string>, reader: RawBuilder<unknown>): Promise<void> {
   for (const { name, columns } of relations.filter((relation) => names.has(relation.name))) {
@@ -63,7 +63,9 @@ async function grantColumns(tx: Tx, schema: string, names: ReadonlySet<string>, 
   }
 }
 
-/** Whether a column can't identify a person. `raw` columns may contain any field of the service. */
+/**
+ * True if a column can't identify a person. False for `raw` columns, because they may contain any field of the service.
+ */
 function isImpersonal({ kind, class: protection }: Column): boolean {
   return kind !== 'raw' && IMPERSONAL.includes(protection)
 }

@@ -14,10 +14,10 @@ import { internalTables, relations } from '../schema/tables.ts'
 export class SchemaBehindError extends FatalError {}
 
 /**
- * How long a migration waits for its table lock, in ms.
- * On Postgres, other statements queue behind the waiting migration. With a long wait, a long report would stop all
- * work.
- * After each failed wait, the migration pauses `REST_SHARE` times as long, and the next wait is twice as long.
+ * First and longest wait of a migration for its table lock, in ms.
+ * On Postgres, other statements queue behind the waiting migration. If a long report has the lock, a long wait would
+ * stop all work.
+ * After a failed wait, the migration pauses for `REST_SHARE` times the wait. The next wait is twice the previous wait.
  */
 const LOCK_WAIT_MS = 250
 const LONGEST_LOCK_WAIT_MS = 8_000
@@ -27,7 +27,7 @@ const WAITS =
   '`select pid, state, query from pg_stat_activity where xact_start is not null order by xact_start` lists it'
 
 export interface MigrateOptions {
-  /** Called after each failed attempt, with the reason for the delay. */
+  /** Called after each failed wait for a lock, with the reason for the delay. */
   readonly onWait?: (sentence: string) => void
   /** Stops the migration before the next step. */
   readonly signal?: AbortSignal | undefined
@@ -87,7 +87,7 @@ async function keepComments(db: Db): Promise<void> {
       await writeComments(tx, await missingComments(tx))
     })
   } catch (error) {
-    // A long operation, such as a vacuum, has the lock. Comments are optional, and the next migration writes them.
+    // A long operation, such as a vacuum, has the lock. Comments are optional, and the next migration adds them.
     if (!isLockTimeout(error)) throw error
   }
 }
@@ -199,12 +199,12 @@ async function hasMigrationsTable(query: Query): Promise<boolean> {
   return (await query.one(found)) !== null
 }
 
-/** Hashes the statements of a step. Unreleased steps with the same number have another hash. */
+/** Hashes the statements of a step. The hash reveals a step of an unreleased version with the same number. */
 function hashOf(kind: Query['kind'], step: Migration): string {
   return createHash('sha256').update(step.statements(columnTypes[kind]).join('\n')).digest('hex')
 }
 
-/** Rejects a database that an unreleased version created, or that a later release made incompatible. */
+/** Rejects a database that an unreleased version created, or that a later release made unusable for this release. */
 function refuseOthers(kind: Query['kind'], applied: Applied, migrations: readonly Migration[]): void {
   const differs = migrations.find((step) => applied.steps.has(step.version) && applied.steps.get(step.version) !== hashOf(kind, step))
   if (differs !== undefined) {
@@ -236,8 +236,8 @@ async function writeComments(tx: Tx, comments: readonly Comment[]): Promise<void
 }
 
 /**
- * Postgres comments that differ from the descriptions.
- * Leaves out missing tables and columns, and those that another role owns. SQLite has no comments.
+ * Lists the comments that Postgres lacks, or has with another text than the descriptions in `schema/`.
+ * Leaves out tables and columns that don't exist, and tables of other roles. SQLite has no comments.
  */
 export async function missingComments(q: Query): Promise<Comment[]> {
   if (q.kind === 'sqlite') return []

@@ -5,10 +5,10 @@ import type { Query } from '../engine/db.ts'
 import { columnTypes } from '../schema/migration.ts'
 import { internalTables, relations } from '../schema/tables.ts'
 
-/** Maximum missing parts to name in a text. The text counts the other parts. */
+/** Maximum missing parts that a text names. For further parts, the text contains only their number. */
 const LISTED = 5
 
-/** A column of a table, or a view as a whole. */
+/** A column of a table, or a view. `field` is null for a view. */
 interface Part {
   readonly kind: 'table' | 'view'
   readonly name: string
@@ -57,7 +57,7 @@ export function missingIndexText(statement: string): string {
 }
 
 /**
- * Rights that the database user lacks on this program's tables, such as `insert on sync_inbox`. SQLite has no rights.
+ * Rights that the database user lacks on this program's tables, such as `insert on sync_inbox`. Empty on SQLite.
  */
 export async function missingRights(q: Query): Promise<string[]> {
   if (q.kind === 'sqlite') return []

@@ -2,12 +2,12 @@ import { sql } from 'kysely'
 import type { TimeText } from '../../model/time.ts'
 import type { Query } from '../engine/db.ts'
 
-/** Fields that decide whether the service still shows a record. */
+/** Fields of a stored record that are needed to check if the service still shows the record. */
 export interface StoredRecord {
   readonly id: string
-  /** Position of an attachment; `id` is then the id of its message. null for events and messages. */
+  /** For an attachment: its position in the message; `id` is the id of the message. null for events and messages. */
   readonly position: number | null
-  /** Whether the mirror has the message of an attachment. If a message is gone, its attachments are gone. */
+  /** For an attachment: true if the mirror has its message. If that message is gone, only the message is reported. */
   readonly hasMessage: boolean
   readonly firstSeenAt: TimeText | null
   readonly goneAt: TimeText | null
@@ -19,7 +19,7 @@ export function storedEvents(q: Query, account: string, submissionId: string): A
   return pageRecords(q, account, submissionId, 'market_events', 'event_id')
 }
 
-/** All messages of a submission, page by page; then all attachments. */
+/** Yields all messages of a submission, page by page, then all its attachments. */
 export async function* storedMessages(q: Query, account: string, submissionId: string): AsyncGenerator<readonly StoredRecord[]> {
   yield* pageRecords(q, account, submissionId, 'thread_messages', 'message_id')
   yield* pageAttachments(q, account, submissionId)

@@ -15,8 +15,8 @@ export interface Newest {
 /**
  * Whether to apply a state read.
  * - `new`: apply the read.
- * - `same`: the content equals the last read, and the submission hasn't changed since.
- * - `stale`: a read with a greater number was already applied.
+ * - `same`: don't apply. The content equals the last applied read, and nothing else changed the submission since.
+ * - `stale`: don't apply. A read with a greater number was already applied.
  */
 export type Taken = 'new' | 'same' | 'stale'
 
@@ -34,20 +34,19 @@ export interface MirrorReading {
   load(entity: Entity, keys: readonly Row[]): Promise<readonly Row[]>
   /**
    * @returns all rows of `entity` in the submission.
-   * @param only the needed rows; the result may include other rows.
+   * @param only restricts the result to the rows that the caller needs. The result may still include other rows.
    */
   loadOfSubmission(entity: Entity, account: string, submissionId: string, only?: OnlyRows): Promise<readonly Row[]>
   newest(account: string, submissionId: string): Promise<Newest>
   /** Ids of documents that the service named for the submission. */
   documentIds(account: string, submissionId: string): Promise<readonly string[]>
-  /** Submissions that name or named a document of another submission. */
+  /** Submissions that named the document at any time. Empty if only one submission named the document. */
   sharersOf(account: string, documentKey: string): Promise<readonly string[]>
 }
 
 /**
- * Access to the mirror for applying observations.
+ * Access to the mirror for applying observations. Its two implementations get the same writes.
  * `MirrorWriter` writes in a transaction. The comparison in `apply/compare.ts` only records the writes.
- * Both get the same result.
  */
 export interface MirrorAccess extends MirrorReading {
   insert(entity: Entity, rows: readonly Row[], changes: readonly Change[]): Promise<void>
@@ -62,7 +61,7 @@ export interface MirrorAccess extends MirrorReading {
     trackedAt: TimeText,
     via: (key: Row) => string,
   ): Promise<{ readonly rows: readonly Row[]; readonly added: readonly Row[] }>
-  /** @returns the purged submissions in `keys`, each as `account submission_id`. @param keys distinct keys. */
+  /** @returns the submissions in `keys` that are purged, each as `<account> <submission_id>`. @param keys distinct. */
   purgedAmong(keys: readonly Row[]): Promise<ReadonlySet<string>>
   /** Schedules the reads of new submissions. */
   addReads(places: readonly SubmissionRef[], now: TimeText, live: boolean): Promise<void>

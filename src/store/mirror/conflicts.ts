@@ -11,9 +11,9 @@ import { specOf } from '../schema/table.ts'
 
 /**
  * How a record arrived.
- * - `feed`: a feed showed the record first.
- * - `full_read`: a full re-read found the record.
- * - `webhook`: a webhook announced the record after a feed.
+ * - `feed`: a feed showed the record before a webhook announced it.
+ * - `full_read`: stored in addition to `feed` if a full re-read found the record.
+ * - `webhook`: a webhook announced the record after a feed had shown it.
  */
 export interface Arrival {
   readonly account: string
@@ -32,9 +32,9 @@ export interface Conflict {
   readonly entity: string
   readonly submission_id: string
   readonly record_id: string
-  /** Identity columns that differ. */
+  /** Columns that differ, among those that must never change. */
   readonly fields: readonly string[]
-  /** Identity columns of the rejected version. If the same version arrives again, it isn't a new conflict. */
+  /** JSON text of the rejected version's columns that must never change. Equal texts count as the same conflict. */
   readonly identity: string
   readonly kept: string
   readonly refused: string
@@ -62,10 +62,10 @@ export async function noteArrivals(tx: Tx, items: readonly Arrival[], now: TimeT
   await tx.insertMany(arrivals, [...distinct.values()], { ignore: true })
 }
 
-/** Maximum stored conflicts per record. A record that changes every time would otherwise fill the disk. */
+/** Maximum stored conflicts per record. Without a limit, a record that differs in each read could fill the disk. */
 const MOST_CONFLICTS = 100
 
-/** Stores each conflict once, up to the limit per record. @returns the number of new conflicts. */
+/** Stores each conflict once, up to `MOST_CONFLICTS` per record. @returns the number of newly stored conflicts. */
 export async function noteConflicts(tx: Tx, items: readonly Conflict[], now: TimeText): Promise<number> {
   const full = await fullRecords(tx, items)
   const rows = new Map(
@@ -98,10 +98,13 @@ function recordOf({ account, entity, submission_id, record_id }: RecordKey): str
   return `${account} ${entity} ${submission_id} ${record_id}`
 }
 
-/** Maximum stored items per feed. An item that changes with every read would otherwise fill the disk. */
+/** Maximum stored items per feed. Without a limit, an item that differs in each read could fill the disk. */
 const MOST_UNREADABLE = 1_000
 
-/** Stores each unreadable feed item once, up to the limit per feed. @returns the number of new items. */
+/**
+ * Stores each unreadable feed item once, up to `MOST_UNREADABLE` per feed.
+ * @returns the number of newly stored items.
+ */
 export async function noteUnreadable(tx: Tx, items: readonly Unreadable[], now: TimeText): Promise<number> {
   const full = await fullFeeds(tx, items)
   const rows = new Map(

@@ -27,7 +27,7 @@ export async function listDocuments(
     wanted.push(sql`submission_id = ${submissionId}`)
   } else if (account !== undefined) wanted.push(sql`${unindexed(q, 'account')} = ${account}`)
   if (state !== undefined) wanted.push(sql`state = ${state}`)
-  // Lets the database use the index of documents without a stored file.
+  // With this condition, the database can use the index on documents without a stored file.
   if (state !== undefined && state !== 'stored') wanted.push(sql`stored_at is null`)
   if (after !== undefined) wanted.push(sql`(document_key, account) > (${after.key}, ${after.account})`)
   const documents = (condition: RawBuilder<unknown>) =>
@@ -45,7 +45,10 @@ export async function listDocuments(
   return await inOrder(sql`select * from (${documents(named)} union ${documents(sql`(account, submission_id) in (${among})`)}) as found`)
 }
 
-/** If a page is found among this many documents, the text is common, and documents are read in order of their keys. */
+/**
+ * If a whole page of file names in the first `PROBED` documents contains the text, the text counts as common.
+ * The query then reads the documents in order of their keys.
+ */
 const PROBED = 2_000
 
 function nameContains(q: Query, text: string): RawBuilder<unknown> {
@@ -53,13 +56,16 @@ function nameContains(q: Query, text: string): RawBuilder<unknown> {
   return q.kind === 'sqlite' ? sql`instr(${name}, lower(${text})) > 0` : sql`position(lower(${text}) in ${name}) > 0`
 }
 
-/** Maximum matching submissions of an account to look up first. */
+/**
+ * Maximum matching submissions of an account. If more match, the query tests the submission of each document instead.
+ */
 const MOST_SUBMISSIONS = 5_000
 const OF_DOCUMENT = sql`s.account = document_index.account and s.submission_id = document_index.submission_id`
 
 /**
- * @returns `test`: SQL condition that the submission of a document matches `text`; `among`: SQL query for the matching
- * submissions, or null if an account has more than `MOST_SUBMISSIONS`.
+ * Builds a search for documents whose submission matches `text`.
+ * @returns `test`: SQL condition on a document; `among`: SQL query for the matching submissions, or null if more than
+ * `MOST_SUBMISSIONS` of an account match.
  */
 async function submissionsMatching(q: Query, text: string, account: string | undefined) {
   const [condition] = conditionsOf(q, { named: text })
@@ -80,7 +86,7 @@ export async function findDocuments(q: Query, key: string, account?: string): Pr
   return await (account === undefined ? found : found.where('account', '=', account)).execute()
 }
 
-/** Counts documents that exceeded the size limit of one file. */
+/** Counts documents that were not stored because they exceeded the size limit of a file. */
 export async function countTooLong(q: Query): Promise<number> {
   return await q.count(sql<{ n: number }>`select count(*) as n from sync_documents where refused_over_bytes is not null`)
 }

@@ -7,18 +7,18 @@ export interface OpenWorkFilter {
   readonly submissionId?: string | undefined
 }
 
-/** Position in a list: after the first `skip` items of this submission. */
+/** Position in a list: after the first `skip` items of the submission. */
 export interface OpenWorkPlace {
   readonly account: string
   readonly submissionId: string
   readonly skip: number
 }
 
-/** Submissions to read per step, and maximum per page. */
+/** Number of submissions to read per step, and maximum number of submissions to read per page. */
 const STEP = 25
 const MOST_READ = 500
 
-/** Open items of a submission: what the broker must still supply. @template T the columns that are read. */
+/** Open items of a submission: what the broker must still supply. @template T the selected columns. */
 export async function openItemsOf<T>(q: Query, { account, submission_id }: Key): Promise<T[]> {
   return await q.all(sql<T>`
     select o.account, o.submission_id, s.insured_name, o.source, o.item_key, o.market_name, o.lane_id, o.label, o.how_to_provide,
@@ -29,8 +29,8 @@ export async function openItemsOf<T>(q: Query, { account, submission_id }: Key):
 }
 
 /**
- * Quotes of a submission that are not gone, lowest total first.
- * @template T the columns of `quote_board` that are read.
+ * Quotes of a submission that are not gone, lowest total first. Quotes without a total come last.
+ * @template T the columns of `quote_board` that the caller uses.
  */
 export async function quotesOf<T>(q: Query, { account, submission_id }: Key): Promise<T[]> {
   const rows = await q.all(sql<T & Flags>`
@@ -52,7 +52,8 @@ type Key = { readonly account: string; readonly submission_id: string }
 /**
  * Reads a page of open items or quotes, submission by submission in key order. The full list is never sorted.
  * @param itemsOf `openItemsOf` or `quotesOf`.
- * @returns `next` is null at the end. Before the end, a page may have fewer than `limit` items, or none.
+ * @returns `next`: the position for the next page, null at the end. A page before the end may have fewer than `limit`
+ * items, or no items.
  */
 export async function listOpenWork<T>(
   q: Query,
@@ -76,7 +77,7 @@ export async function listOpenWork<T>(
     }
     const last = keys.at(-1)
     if (last === undefined || keys.length < STEP) return { items, next: null }
-    // The next step begins after `last`, because it skips all items of `last`.
+    // The next step begins at `last` and skips all its items.
     from = { account: last.account, submissionId: last.submission_id, skip: Number.MAX_SAFE_INTEGER }
   }
   return { items, next: from }

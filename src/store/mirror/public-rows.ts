@@ -9,7 +9,7 @@ import { specOf } from '../schema/table.ts'
 /** Tables whose rows can be read by key: service data, extra reads, the change log, and findings. */
 export const publicTables: readonly TableSpec[] = [...entities, specOf(extraReads), specOf(changes), specOf(reconcileFindings)]
 
-/** Finds a row with all columns; null if missing. @param key values of the key columns, in order. */
+/** Finds a row with all its columns; null if no row has this key. @param key values of the key columns, in order. */
 export async function findRow(q: Query, spec: TableSpec, key: readonly string[]): Promise<Row | null> {
   const where: Row = {}
   for (const [position, column] of spec.key.entries()) {

@@ -15,14 +15,14 @@ export interface Purged {
   readonly submissionId: string
 }
 
-/** Rows to delete or empty per transaction. With few rows, a running `serve` doesn't have to wait. */
+/** Rows to delete or empty per transaction. With few rows, a running `serve` doesn't wait long for the transaction. */
 const STEP = 100
-/** Rejected deliveries to read per step. Each may have 1 MiB. */
+/** Rejected deliveries to read per step. Each body may have 1 MiB. */
 const REJECTED_STEP = 10
 /** Change-log rows to read per step. */
 const LOOKED = 2_000
 
-/** Internal tables whose rows of the submission are deleted when a purge begins. */
+/** Tables whose rows of the submission are deleted when a purge begins. `purgeRows` later deletes the service data. */
 const OWN = [
   ...['sync_reads', 'sync_arrivals', 'sync_conflicts', 'sync_unreadable', 'sync_reconciled', 'reconcile_findings', 'sync_shared_documents'],
   ...['sync_path_reads', 'extra_reads', 'sync_search_words', 'sync_record_counts', 'sync_push_verifications', 'sync_restatements'],
@@ -32,9 +32,10 @@ const OWN = [
 const ofSubmissions: readonly Entity[] = entities.filter((entity) => entity.table !== submissions.table).toReversed()
 
 /**
- * Begins a purge. From now on, the submission isn't tracked or mirrored.
- * @param ifBegun true: only continues an unfinished purge, because the submission may have been tracked again since.
- * @returns false if there was no unfinished purge to continue.
+ * Begins a purge, or continues an unfinished purge. From now on, the submission isn't tracked or mirrored.
+ * @param ifBegun true: continues an unfinished purge, but doesn't begin a purge. Pass true for an interrupted purge,
+ * because the submission may have been tracked again after the interruption.
+ * @returns false if `ifBegun` is true and the submission has no unfinished purge.
  */
 export function beginPurge(db: Db, of: Purged, ifBegun = false): Promise<boolean> {
   return db.write('purge', async (tx) => {
@@ -56,7 +57,10 @@ async function isBegun(tx: Tx, of: Purged): Promise<boolean> {
   return (await tx.one(sql`select 1 from sync_purged where ${isOf(of)} and finished_at is null`)) !== null
 }
 
-/** Deletes the next rows of a submission, and logs each deletion. @returns the number of deleted rows; 0 at the end. */
+/**
+ * Deletes the next rows of a submission from one table of service data, and adds each deletion to the change log.
+ * @returns the number of deleted rows; 0 if no rows are left.
+ */
 export function purgeRows(db: Db, of: Purged): Promise<number> {
   return db.write('purge', async (tx) => {
     for (const entity of ofSubmissions) {
@@ -84,8 +88,8 @@ async function deleteRow(tx: Tx, entity: Entity, { account }: Purged, row: Row):
 }
 
 /**
- * Empties `before` and `after` of purged submissions in the change log.
- * @returns the number to continue after; null at the end.
+ * Empties `before` and `after` of the purged submissions' changes, in the next `LOOKED` rows of the change log.
+ * @returns the value of `after` for the next call; null at the end.
  */
 export async function purgeChanges(db: Db, all: readonly Purged[], after: number): Promise<number | null> {
   const rows = await db.read.all(sql<Columns<'changes', 'seq' | 'account' | 'submission_id' | 'operation'>>`
@@ -100,8 +104,9 @@ export async function purgeChanges(db: Db, all: readonly Purged[], after: number
 }
 
 /**
- * Empties body, headers, and description of processed deliveries that belong to or name a purged submission.
- * @returns the number to continue after; null at the end.
+ * Empties body, headers, and description of processed deliveries that belong to a purged submission, or whose body
+ * contains the submission's id.
+ * @returns the value of `after` for the next call; null at the end.
  */
 export async function purgeBodies(db: Db, all: readonly Purged[], after: number): Promise<number | null> {
   const rows = await deliveriesAfter(db.read, after)
@@ -128,8 +133,8 @@ function namesSubmission(body: Buffer | null, { submissionId }: Purged): boolean
 }
 
 /**
- * Empties bodies of rejected deliveries that name a purged submission.
- * @returns the number to continue after; null at the end.
+ * Empties bodies of rejected deliveries that contain the id of a purged submission.
+ * @returns the value of `after` for the next call; null at the end.
  */
 export async function purgeRejected(db: Db, all: readonly Purged[], after: number): Promise<number | null> {
   const rows = await db.read.all(sql<Columns<'sync_rejected', 'rejected_id' | 'body'>>`

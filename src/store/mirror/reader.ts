@@ -14,8 +14,8 @@ import { sharersOf } from './shared-documents.ts'
 type Whole = ReadonlyMap<string, readonly Row[]>
 
 /**
- * Reads the mirror of an account for comparison with the service.
- * Preloads small submissions in batches. Reads rows of large submissions on demand. Doesn't refresh preloaded rows.
+ * Reads an account's rows of the mirror, to compare the rows with the service.
+ * Preloads small submissions in batches. Reads rows of large submissions when needed. Doesn't refresh preloaded rows.
  */
 export class MirrorReader implements MirrorReading {
   readonly #q: Query
@@ -36,7 +36,7 @@ export class MirrorReader implements MirrorReading {
     return this.#q.listsDocuments
   }
 
-  /** Reads all rows of these submissions. Leaves out submissions with more than `limitEach` rows in one table. */
+  /** Preloads all rows of these submissions, except submissions with more than `limitEach` rows in one table. */
   async preload(submissionIds: readonly string[], limitEach: number): Promise<void> {
     const found = new Map(submissionIds.map((id) => [id, new Map<string, Row[]>()]))
     const large = new Set<string>()

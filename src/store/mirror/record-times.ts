@@ -17,15 +17,15 @@ export interface RecordName {
   readonly entity_id: string
 }
 
-/** Time of an event or message; type of an event. */
+/** When an event or message occurred, and the type of the event. `type` is null for a message. */
 export interface RecordTime {
   readonly occurredAt: TimeText
   readonly type: string | null
 }
 
 /**
- * Times of events, messages, and attachments. An attachment has the time of its message.
- * @returns times by `recordText`; missing records are left out.
+ * Reads the times of events, messages, and attachments. An attachment has the time of its message.
+ * @returns times by the text that `recordText` returns. Leaves out records that the mirror doesn't have.
  */
 export async function recordTimes(q: Query, records: readonly RecordName[]): Promise<ReadonlyMap<string, RecordTime>> {
   const times = new Map<string, RecordTime>()
@@ -52,7 +52,10 @@ export function recordText(record: RecordName): string {
   return JSON.stringify([record.account, record.entity, record.entity_id])
 }
 
-/** Key of a record in table `spec`. For an attachment: key of its message. null if the record is in another table. */
+/**
+ * @returns the key of the record's row in table `spec`; for an attachment, the key of its message's row;
+ * null if the row is in another table.
+ */
 function keyIn(spec: TableSpec, record: RecordName): Row | null {
   const owner = record.entity === 'thread_attachments' ? 'thread_messages' : record.entity
   if (owner !== spec.table) return null

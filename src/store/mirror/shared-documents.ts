@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { Query, Tx } from '../engine/db.ts'
 import { valuesTable } from '../engine/sql.ts'
 
-/** A submission that names a document of another submission. */
+/** A document that several submissions named, and one of these submissions. */
 export interface SharedDocument {
   readonly account: string
   readonly documentKey: string
@@ -18,7 +18,7 @@ export async function noteSharedDocuments(tx: Tx, shared: readonly SharedDocumen
     select account, document_key, submission_id from ${given} where 1 = 1 on conflict do nothing`)
 }
 
-/** Submissions that name or named a document of another submission. */
+/** Submissions that named the document at any time. Empty if only one submission named the document. */
 export async function sharersOf(q: Query, account: string, documentKey: string): Promise<string[]> {
   const shared = q.sql.selectFrom('sync_shared_documents').select('submission_id').where('account', '=', account)
   return (await shared.where('document_key', '=', documentKey).execute()).map(({ submission_id }) => submission_id)

@@ -46,7 +46,7 @@ type Read = Key & Columns<'sync_reads', 'last_read_at'>
 export async function submissionItems(q: Query, keys: readonly Key[]) {
   if (keys.length === 0) return []
   const rowsOf = <T>(columns: RawBuilder<unknown>, from: RawBuilder<unknown>, how?: How) => rowsOfEach<T>(q, keys, columns, from, how)
-  // Without this index, SQLite would scan the account's whole outbox.
+  // Without this hint, SQLite would scan the account's whole outbox.
   const byIndex = q.kind === 'sqlite' ? sql`indexed by sync_outbox_submission` : sql``
   const [overviews, lanes, quotes, offers, openItems, reads, queued, sent] = await Promise.all([
     rowsOf<Overview>(OVERVIEW, sql`submission_overview x where true`),
@@ -99,8 +99,8 @@ export async function submissionItems(q: Query, keys: readonly Key[]) {
 }
 
 /**
- * Counts a submission's changes by push state, over all destinations.
- * null if no changes were queued, or if retention removed the delivered changes.
+ * Counts a submission's unfinished changes in the outbox by push state, over all destinations. `dead` includes unknown.
+ * @returns null if the outbox has no unfinished and no delivered change of the submission.
  */
 function pushedOf(queued: Queued | undefined, isSent: boolean) {
   if (queued === undefined && !isSent) return null
@@ -146,7 +146,7 @@ interface How {
   readonly group?: RawBuilder<unknown>
 }
 
-/** Reads the rows of each submission by its key. @param from a table or view with the alias `x`, and a condition. */
+/** Reads rows of the submissions in `keys`. @param from SQL: a table or view as `x`, and a `where`. */
 async function rowsOfEach<T>(
   q: Query,
   keys: readonly Key[],
@@ -156,7 +156,7 @@ async function rowsOfEach<T>(
 ): Promise<T[]> {
   const pairs = keys.map(({ account, submission_id }) => ({ account, submission_id }))
   const given = valuesTable(q, { account: 'text', submission_id: 'text' }, pairs)
-  // Sorts only on request. For an order by key, SQLite would scan the reads of every submission.
+  // Sorts only if `order` is given. If sorted by key, SQLite would scan the `sync_reads` of every submission.
   const ordered = order === undefined ? sql`` : sql` order by ${order}`
   const grouping = group === undefined ? sql`` : sql` group by ${group}`
   const statement =

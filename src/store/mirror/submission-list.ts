@@ -6,7 +6,7 @@ import { countCapped, distinctIn } from '../engine/sql.ts'
 import { computedKeys, orderKeys } from '../schema/list-keys.ts'
 import { type Condition, conditionsOf, rarestOf, type SubmissionFilter } from './submission-search.ts'
 
-/** Sort orders; `-` means descending. Orders of the second line have no index (see `MOST_SORTED`). */
+/** Sort orders; `-` means descending. The computed orders in the second line have no index (see `MOST_SORTED`). */
 export const submissionOrders = [
   ...(['-moved', 'moved', 'name', '-name', 'effective_date', '-effective_date'] as const),
   ...(['stage', '-stage', 'lowest_quote', '-lowest_quote', 'outstanding', '-outstanding'] as const),
@@ -23,8 +23,9 @@ export interface SubmissionPlace {
 
 /**
  * Maximum submissions to sort.
- * If at most this many submissions match a condition, they are found by index and sorted.
- * If more match, submissions are read in list order and tested. Computed orders have no index and are rejected then.
+ * If at most this many submissions of an account match a condition, the query finds these by index and sorts them.
+ * If more submissions match, the query reads all submissions in list order and tests each submission. Computed orders
+ * have no index, so `listSubmissions` throws then.
  */
 const MOST_SORTED = 5_000
 
@@ -52,8 +53,9 @@ interface Page {
 /**
  * Reads a page of submissions.
  * A submission that moves between two page reads may appear twice or not at all.
- * @param accounts all accounts of the list.
- * @returns the positions of the submissions in the list.
+ * @param accounts the accounts whose submissions are listed.
+ * @returns account, id, and sort key of each submission on the page.
+ * @throws UsageError if too many submissions match to sort them by a computed order.
  */
 export async function listSubmissions(
   q: Query,
@@ -88,7 +90,7 @@ const POSTGRES_TYPES: Readonly<Record<string, string>> = {
 }
 const SQLITE_TYPES: Readonly<Record<string, string>> = { stage: ' + 0', lowest_quote: ' + 0', outstanding: ' + 0' }
 
-/** SQL of the sort keys. Submissions without a quote come last in both directions. */
+/** SQL of the sort keys. Sorted by lowest quote, submissions without a quote come last in both directions. */
 function keysOf(q: Query, isDescending: boolean) {
   return { ...orderKeys(q), ...computedKeys(isDescending ? -1 : Number.MAX_SAFE_INTEGER) }
 }
@@ -97,7 +99,7 @@ function isComputed(order: SubmissionOrder): boolean {
   return /stage|lowest_quote|outstanding/.test(order)
 }
 
-/** SQL statements that together return an account's part of the page. */
+/** SQL statements that together return the account's submissions for the page. */
 async function partsOf(page: Page, account: string): Promise<RawBuilder<unknown>[]> {
   const { after, isDescending } = page
   const few = await fewOf(page, account)
@@ -105,7 +107,7 @@ async function partsOf(page: Page, account: string): Promise<RawBuilder<unknown>
   const part = (...place: RawBuilder<unknown>[]) => statement(page, account, few, place)
   if (after === undefined) return [part()]
   const key = sql`${after.key}${page.type}`
-  // Two index ranges: later rows with the same key, and all rows with later keys.
+  // Two index ranges: rows after the position with the same sort key, and all rows with a later sort key.
   const further = part(sql`${page.key} ${behind} ${key}`)
   const isBehind = isDescending ? account < after.account : account > after.account
   if (account !== after.account && !isBehind) return [further]
@@ -135,7 +137,8 @@ function statement(
 
 /**
  * SQL of table `found`: rows of the submissions in `few` that pass the tests.
- * With another form, SQLite might read all submissions first, and Postgres might scan a sorted list.
+ * In this form, both databases read `few` first. Otherwise, SQLite might begin with all submissions, and Postgres might
+ * scan all submissions in list order.
  */
 function fewWith(q: Query, few: RawBuilder<unknown>, columns: RawBuilder<unknown>, tests: RawBuilder<unknown>): RawBuilder<unknown> {
   const rows = sql`submissions s where s.submission_id = few.submission_id and ${tests}`
@@ -145,9 +148,10 @@ function fewWith(q: Query, few: RawBuilder<unknown>, columns: RawBuilder<unknown
 }
 
 /**
- * SQL of table `few`: submissions that match the rarest condition.
- * null if there is no condition, or if too many submissions match to sort them.
- * @throws UsageError if too many match for a computed order.
+ * SQL of table `few`: the submissions that match the rarest condition. For a computed order, all submissions also count
+ * as a condition.
+ * @returns null if there is no condition, or if too many submissions match to sort them.
+ * @throws UsageError if too many submissions match and the order is computed.
  */
 async function fewOf({ q, order, conditions, mostSorted }: Page, account: string): Promise<RawBuilder<unknown> | null> {
   const all = isComputed(order) ? [sql`select submission_id from submissions where account = ${account}`] : []
@@ -162,8 +166,8 @@ async function fewOf({ q, order, conditions, mostSorted }: Page, account: string
 
 /**
  * Counts submissions of a stage, up to `most`.
- * @param accounts all accounts to count.
- * @returns the count; `is_complete` is false if there are more submissions.
+ * @param accounts the accounts whose submissions are counted.
+ * @returns the count; `is_complete` is false if there are more than `most` submissions.
  */
 export async function countSubmissions(
   q: Query,
@@ -182,7 +186,10 @@ export async function accountsWithSubmissions(q: Query): Promise<string[]> {
   return rows.map(({ account }) => account)
 }
 
-/** Whether a position is valid for this order. On SQLite, times and dates are plain text, so every text is valid. */
+/**
+ * True if the key of a position is valid for the order.
+ * On SQLite, times and dates are stored as text, so every text is a valid time or date.
+ */
 export function isPlaceIn({ kind }: Query, order: SubmissionOrder, { key }: SubmissionPlace): boolean {
   if (isComputed(order)) return /^-?\d{1,16}$/.test(key)
   if (kind === 'sqlite' || order.endsWith('name')) return true

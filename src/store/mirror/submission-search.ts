@@ -21,13 +21,14 @@ export interface SubmissionFilter {
 }
 
 /**
- * A condition in two forms. `among` finds few matching submissions by index. `test` checks each submission of a list.
+ * A condition on submissions, in two forms. If few submissions match, `among` finds them by index.
+ * Otherwise, a query reads the whole list in order and checks each submission with `test`.
  */
 export interface Condition {
   /**
    * SQL queries that find an account's submissions by index.
-   * Each query alone returns every matching submission at least once, and possibly others. Use the query with the
-   * fewest rows.
+   * Each query alone returns all matching submissions, and possibly other submissions or duplicates. Use the query with
+   * the fewest rows, then check the submissions with `test`.
    */
   readonly among: (account: string) => readonly RawBuilder<unknown>[]
   /** SQL condition on row `s` of `submissions`. */
@@ -48,7 +49,8 @@ export function conditionsOf(q: Kind, { search, named, market, status, stage }: 
 }
 
 /**
- * @returns the query with the fewest rows; null if each query has more than `most` rows, or if there are no queries.
+ * Counts the rows of each query, up to `most` + 1.
+ * @returns the query with the fewest rows; null if each query has more than `most` rows, or if `ways` is empty.
  */
 export async function rarestOf(q: Query, ways: readonly RawBuilder<unknown>[], most: number): Promise<RawBuilder<unknown> | null> {
   const counts = await Promise.all(ways.map((way) => countCapped(q, sql`(${way}) as way`, most + 1)))
@@ -73,12 +75,16 @@ function byLane(q: Kind, key: RawBuilder<unknown>, is: (key: RawBuilder<unknown>
   }
 }
 
-/** `exists` in a form that Postgres doesn't turn into a join. The join would read and sort all submissions. */
+/** SQL: `exists`, in a form that Postgres doesn't turn into a join. A join would read and sort all submissions. */
 export function any(rows: RawBuilder<unknown>): RawBuilder<unknown> {
   return sql`((${rows} limit 1) is not null)`
 }
 
-/** Prevents the use of the column's index. Many lanes may have the same value, so lanes are found by submission. */
+/**
+ * SQL of `key`, in a form that prevents the use of an index on `key`.
+ * Many lanes may have the same value, so finding the lanes by submission is faster.
+ * @param none type of the value: `''` for text, 0 for numbers.
+ */
 function plain(q: Kind, key: RawBuilder<unknown>, none: '' | 0): RawBuilder<unknown> {
   if (q.kind === 'sqlite') return sql`+${key}`
   return none === '' ? sql`(${key} || '')` : sql`(${key} + 0)`
@@ -96,7 +102,7 @@ function bySearch(q: Kind, text: string): Condition {
   return byName(text, [byMarket(q, lowered), byStatus(q, lowered.replaceAll(' ', '_'))])
 }
 
-/** Matches the insured's name or the submission id. @param others alternative conditions. */
+/** Matches the insured's name, the submission id, or one of `others`. */
 function byName(text: string, others: readonly Condition[]): Condition {
   const lowered = loweredAscii(text)
   const isId = /^[0-9a-f][0-9a-f-]{0,35}$/.test(lowered)
@@ -117,7 +123,7 @@ function byName(text: string, others: readonly Condition[]): Condition {
   }
 }
 
-/** Matches the beginning of an id. In every collation, the rest of a UUID sorts before `g`. */
+/** Matches the beginning of a submission id, a UUID. In every collation, all characters of a UUID sort before `g`. */
 function byId(start: string): Condition {
   const is = sql`submission_id >= ${start} and submission_id < ${`${start}g`}`
   return {
@@ -128,7 +134,7 @@ function byId(start: string): Condition {
 
 const NONE: Condition = { among: () => [sql`select submission_id from submissions where 1 = 0`], test: sql`(1 = 0)` }
 
-/** Each given word must be the beginning of a word in the name. */
+/** Matches the insured's name: each word of `words` must be the beginning of a word in the name. */
 function byWords(words: readonly string[]): Condition {
   const has = (word: string) =>
     any(sql`select 1 from sync_search_words w
@@ -157,7 +163,7 @@ export interface UnmappedFilter {
   readonly account?: string | undefined
   /** See `SubmissionFilter.search`. */
   readonly search?: string | undefined
-  /** Only submissions after this submission. */
+  /** Only submissions that come after this submission in the list. */
   readonly after?: { readonly account: string; readonly submissionId: string } | undefined
 }
 

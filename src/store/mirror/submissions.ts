@@ -7,10 +7,10 @@ import { valuesTable } from '../engine/sql.ts'
 import { relationOf, specOf } from '../schema/table.ts'
 import type { Columns } from '../schema/tables.ts'
 
-/** Only the key columns, because rows are long. */
+/** Reads only the key columns of `submissions`, because whole rows are long. */
 const keysOnly = specOf(relationOf(submissions), 'account', 'submission_id')
 
-/** @returns the tracked submissions in `keys`, each as `account submission_id`. */
+/** @returns the submissions in `keys` that are tracked, each as the text `<account> <submission_id>`. */
 export async function knownSubmissions(
   q: Query,
   keys: readonly { account: string; submission_id: string }[],
@@ -20,20 +20,20 @@ export async function knownSubmissions(
   return new Set(rows.map((row) => `${row['account']} ${row['submission_id']}`))
 }
 
-/** Whether a submission became unreachable before a time: the service confirmed "not found". */
+/** True if a submission became unreachable before a time. Unreachable means that the service confirmed "not found". */
 export async function wasUnreachable(q: Query, account: string, submissionId: string, before: TimeText): Promise<boolean> {
   const [row] = (await q.selectMany(submissions, [{ account, submission_id: submissionId }])) as SubmissionRow[]
   return row !== undefined && row.unreachable_since !== null && row.unreachable_since < before
 }
 
-/** @returns the submissions that became unreachable at or after `since`. */
+/** @returns the ids in `submissionIds` of submissions that became unreachable at or after `since`. */
 export async function unreachableSince(q: Query, account: string, submissionIds: readonly string[], since: TimeText): Promise<string[]> {
   const keys = [...new Set(submissionIds)].map((submission_id) => ({ account, submission_id }))
   const rows = (await q.selectMany(submissions, keys)) as SubmissionRow[]
   return rows.filter((row) => row.unreachable_since !== null && row.unreachable_since >= since).map((row) => row.submission_id)
 }
 
-/** @returns the account's reachable submission with the latest activity; null if there is none. */
+/** @returns the account's reachable submission with the latest activity; null if no submission is reachable. */
 export async function newestSubmission(q: Query, account: string): Promise<string | null> {
   const shown = q.sql
     .selectFrom('submissions')
@@ -45,7 +45,9 @@ export async function newestSubmission(q: Query, account: string): Promise<strin
   return row?.submission_id ?? null
 }
 
-/** @returns an id of this kind that has a known submission and no read error; null if there is none. */
+/**
+ * @returns an id of this kind whose submission is known and whose last read had no error; null if there is no such id.
+ */
 export async function someKnownId(q: Query, account: string, kind: KnownKind): Promise<KnownId | null> {
   const row = await q.one(sql<Columns<'known_ids', 'id' | 'submission_id'>>`
     select id, submission_id from known_ids where account = ${account} and kind = ${kind} and error is null and submission_id is not null
@@ -58,7 +60,7 @@ interface OfSubmission {
   readonly submission_id: string | null
 }
 
-/** Adds the insured's name to each row; null if unknown. */
+/** Adds `insured_name` to each row: the name of the submission's insured; null if unknown. */
 export async function withInsured<T extends OfSubmission>(
   q: Query,
   rows: readonly T[],

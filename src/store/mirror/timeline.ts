@@ -6,7 +6,10 @@ import type { ArrivalsView } from '../schema/completeness.ts'
 import { itsStream, ofPush } from '../schema/push-states.ts'
 import type { Columns } from '../schema/tables.ts'
 
-/** Entry kinds. Entries with the same time have this order. */
+/**
+ * Kinds of entries. If a timeline begins with the newest entry, entries with the same time have this order.
+ * If a timeline begins with the oldest entry, they have the reverse order.
+ */
 export const timelineKinds = ['push', 'change', 'message', 'event'] as const
 export type TimelineKind = (typeof timelineKinds)[number]
 
@@ -14,7 +17,7 @@ export type TimelineKind = (typeof timelineKinds)[number]
 export interface TimelinePlace {
   readonly at: TimeText
   readonly kind: TimelineKind
-  /** Record id, `seq` of a change, or `outbox_id` of a push, as text. */
+  /** As text: id of an event or message, `seq` of a change, or `outbox_id` of a push. */
   readonly id: string
 }
 
@@ -30,7 +33,7 @@ export interface TimelineRecord extends TimelinePlace {
   readonly gone_at: TimeText | null
 }
 
-/** Timeline entry for a logged change of the state. */
+/** Timeline entry for a change in the change log, except changes of the tables in `RECORDS`. */
 export type TimelineChange = TimelinePlace & Columns<'changes', 'entity' | 'entity_id' | 'operation' | 'cause' | 'before' | 'after'>
 
 /** Timeline entry for the push of a change to a destination. */
@@ -56,7 +59,7 @@ interface Asked {
 
 const way = ({ isAscending }: Asked) => sql.raw(isAscending ? 'asc' : 'desc')
 
-/** Tables whose records are timeline entries. The timeline leaves out changes of these tables. */
+/** Tables whose rows the timeline shows. The timeline leaves out the changes of these rows. */
 const RECORDS = ['market_events', 'thread_messages', 'thread_attachments']
 
 /** Events after a position, in timeline order. */
@@ -79,7 +82,7 @@ export async function messagesBefore(q: Query, asked: Asked): Promise<TimelineRe
   return rows.map((row) => ({ ...row, kind: 'message', lane_id: null }))
 }
 
-/** Changes of the state after a position, in timeline order. */
+/** Changes after a position, in timeline order. Leaves out changes of the tables in `RECORDS`. */
 export async function changesBefore(q: Query, asked: Asked): Promise<TimelineChange[]> {
   const rows = await q.all(sql<TimelineChange & { seq: number }>`
     select c.changed_at as at, c.seq, c.entity, c.entity_id, c.operation, c.cause, c.before, c.after from changes c
@@ -100,7 +103,8 @@ const PUSH = sql`
 
 /**
  * Pushes after a position, in timeline order.
- * The time of a push is the time when it was settled, otherwise last tried, otherwise queued.
+ * A push is listed at the time when it was settled. An unsettled push is listed at the time of its last attempt.
+ * Without an attempt, it is listed at the time when it was queued.
  */
 export async function pushesBefore(q: Query, asked: Asked): Promise<TimelinePush[]> {
   return await pushes(
@@ -145,7 +149,10 @@ export async function attachmentsOf(q: Query, { account, submission_id }: Key, i
     and submission_id = ${submission_id} and message_id in (${sql.join(ids)}) order by message_id, position`)
 }
 
-/** SQL condition: an entry comes after a position. Compares the time first, then the kind, then the id. */
+/**
+ * SQL condition: an entry of the submission comes after the position `after`.
+ * Compares the time, then the kind, then the id. Without `after`, all entries of the submission match.
+ */
 function behind(
   q: Query,
   { key, after, isAscending = false }: Asked,

@@ -13,19 +13,19 @@ import type { FreshnessView } from '../schema/reads.ts'
 import { specWithoutRaw } from '../schema/table.ts'
 import type { Columns } from '../schema/tables.ts'
 
-/** Maximum rows to read per table. */
+/** Maximum rows of a submission to read per table. */
 export const MOST_ROWS = 1_000
 
 const OF_THE_TIMELINE: readonly Entity[] = [marketEvents, threadMessages, threadAttachments]
 
-/** Tables with rows of a submission, except the tables of its timeline. */
+/** Tables with rows of a submission, except the tables whose records are in the timeline. */
 export const wholeEntities: readonly Entity[] = entities.filter((entity) => !OF_THE_TIMELINE.includes(entity))
 
 /** The rows of one table that belong to a submission. */
 export interface WholeTable {
   readonly entity: Entity
   readonly rows: readonly Row[]
-  /** true if the table has more rows. */
+  /** true if the table has further rows of the submission. */
   readonly isCut: boolean
 }
 
@@ -70,8 +70,8 @@ export async function freshnessOf(q: Query, { account, submission_id }: Key): Pr
 }
 
 /**
- * AMS client of a submission in each destination; `client` is null if unknown.
- * @template T the columns that are read.
+ * AMS client of a submission in each destination. `client` is null if no AMS client is known.
+ * @template T the selected columns.
  */
 export async function clientsOf<T>(q: Query, { account, submission_id }: Key): Promise<T[]> {
   return await q.all(sql<T>`
@@ -87,9 +87,9 @@ export async function extraReadsOf(q: Query, { account, submission_id }: Key): P
 }
 
 /**
- * Counts a submission's changes by push state, and its last verification results, for each destination.
- * Includes destinations that are no longer served. Leaves out data that retention removed.
- * @template T the columns that are read.
+ * For each destination, counts a submission's changes by push state, and its records by their last verification result.
+ * Includes destinations that are no longer served. Data that retention removed isn't counted.
+ * @template T the selected columns.
  */
 export async function reachedOf<T>(q: Query, { account, submission_id }: Key): Promise<T[]> {
   const ready = (is: string) => sql`sum(case when o.state = 'ready' and ${sql.raw(is)} then 1 else 0 end)`

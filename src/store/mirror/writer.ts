@@ -90,7 +90,7 @@ export class MirrorWriter implements MirrorAccess {
   }
 
   async insert(entity: Entity, rows: readonly Row[], changes: readonly Change[]): Promise<void> {
-    // Another transaction may add the same shared row at the same time. This transaction then runs again.
+    // Another transaction may add the same shared row at the same time. The error makes `Db.write` run `work` again.
     const inserted = await this.tx.insertMany(entity, rows, { ignore: isShared(entity) })
     if (inserted !== rows.length) throw new ConcurrentWriteError(`another process added a row of ${entity.table} at the same time`)
     this.#changes.push(...changes)
@@ -103,7 +103,7 @@ export class MirrorWriter implements MirrorAccess {
 
   /**
    * Creates missing submissions, then locks all submission rows in key order until the transaction ends.
-   * All compared rows belong to a submission, so the submission's lock covers them.
+   * These locks also protect the submissions' rows in other tables: each transaction first locks the submission.
    * @param keys distinct, sorted by key.
    * @returns all submission rows, and the keys of new submissions. Purged submissions have no row.
    */
@@ -117,8 +117,8 @@ export class MirrorWriter implements MirrorAccess {
     const added: Row[] = []
     for (const key of missing) {
       if (purged.has(keyText(key))) continue
-      // Inserts one submission per statement. If several processes add the same submission, only one of them may log
-      // it.
+      // Inserts one submission per statement, to learn which submissions this process added. If several processes add
+      // the same submission, only the process that added it may append a change.
       const inserted = await this.tx.sql
         .insertInto('submissions')
         .values({
@@ -161,7 +161,7 @@ export function writeMirror<T>(db: Db, name: string, work: (writer: MirrorWriter
   })
 }
 
-/** Whether several submissions may share rows of this table. The lock of a submission doesn't cover shared rows. */
+/** True if several submissions may share rows of this table. The lock of a submission doesn't protect shared rows. */
 function isShared(entity: Entity): boolean {
   return !entity.key.includes('submission_id')
 }
@@ -177,9 +177,9 @@ function keyText(row: Row): string {
 const COUNTED: readonly string[] = [marketEvents.table, threadMessages.table]
 
 /**
- * Stores the number of events and messages of each submission that got new records. Readers then don't count millions
- * of rows.
- * Counts all records each time. The count stays correct even if someone deletes a record by hand.
+ * Stores the number of events and messages of each submission that got new events or messages.
+ * Readers then don't have to count millions of rows.
+ * Counts all events and messages each time. The next count is then right, even if someone deleted a row by hand.
  * The caller has locked the submission rows.
  */
 async function writeRecordCounts(tx: Tx, changes: readonly Change[]): Promise<void> {
@@ -228,6 +228,6 @@ export async function writeSearchWords(tx: Tx, changes: readonly Change[]): Prom
     const name = after['insured_name']
     return (typeof name === 'string' ? searchWords(name) : []).map((word) => ({ account, submission_id, word }))
   })
-  // A transaction may change the name of the same submission twice.
+  // If a transaction changed the name of a submission twice, both names may have the same word.
   await tx.insertMany(searchWordsTable, rows, { ignore: true })
 }

@@ -8,10 +8,10 @@ import { SqliteDb } from '../sqlite/sqlite.ts'
 
 /**
  * Opens the configured database. On SQLite, creates a missing folder and file.
- * Doesn't connect to Postgres, so an outage shows at the first statement. Doesn't create tables: call `migrate` or
- * `checkSchema`.
- * @throws FatalError if SQLite's folder or file can't be written, or if the file is damaged; TransientError if opening
- * fails temporarily.
+ * Doesn't connect to Postgres, so an outage causes an error only at the first statement.
+ * Doesn't create or check tables. Call `migrate` or `checkSchema` afterwards.
+ * @throws FatalError if SQLite's folder or file can't be written, or if the file is damaged; TransientError if a later
+ * attempt may succeed.
  */
 export async function openDb(database: DatabaseConfig, options: OpenOptions): Promise<Db> {
   if (database.kind === 'postgres') return new PostgresDb(database, options)
@@ -35,7 +35,7 @@ export function makeWritable(path: string): void {
   }
   requireWritable(folder, ELSEWHERE)
   requireWritable(path, ELSEWHERE)
-  // Other files of SQLite, and the lock file of `serve`. If root copied or restored the database, these files may
+  // Checks SQLite's other files, and the lock file of `serve`. If root copied or restored the database, these files may
   // belong to root.
   for (const ending of ['-wal', '-shm', '-journal', '-serve']) requireWritable(`${path}${ending}`, '')
 }
@@ -75,8 +75,8 @@ function ownerOf(place: string): number | null {
 }
 
 /**
- * Creates a folder and its parents.
- * `mkdirSync` with `recursive` hangs if the system reports existing parents as missing, as in /proc.
+ * Creates a folder and its missing parents.
+ * Doesn't use `mkdirSync` with `recursive`, which hangs if the system reports existing parents as missing, as in /proc.
  */
 function makeFolder(folder: string): void {
   if (isFolder(folder)) return

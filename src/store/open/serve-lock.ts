@@ -14,18 +14,18 @@ export interface ServeLock {
 
 /**
  * Lock files that this process has locked.
- * Closing any handle of a file drops all POSIX locks on the file. Therefore, this process never opens a locked file a
- * second time.
+ * If a process closes any handle of a file, it loses all its POSIX locks on the file. Therefore, this process never
+ * opens a locked file a second time.
  */
 const held = new Set<string>()
 
-/** Maximum wait for the lock in ms. A process that only checks the lock holds it for a short time. */
+/** Maximum wait for the lock in ms. A process that only checks the lock also locks the file, for a shorter time. */
 const LOOK_MS = 250
 
 /**
- * Prevents a second `serve` or `restore`, by an exclusive transaction on an empty database file next to the database.
- * The lock ends with the process. The file stays.
- * @throws BusyError if another process has the lock; FatalError or TransientError if the file can't be used.
+ * Prevents a second `serve` or `restore`. The lock is an exclusive transaction on the lock file, an empty database file
+ * next to the database. The lock ends when it is released or the process ends. The lock file stays.
+ * @throws BusyError if the lock is already taken; FatalError or TransientError if the lock file can't be used.
  */
 export async function acquireServeLock(database: Extract<DatabaseConfig, { kind: 'sqlite' }>): Promise<ServeLock> {
   makeWritable(database.path)
@@ -72,10 +72,9 @@ export function isServeLockHeld(database: Extract<DatabaseConfig, { kind: 'sqlit
 }
 
 /**
- * Stops if the database file is missing while a process has the serve lock. A new file would hide the loss of the old
- * file.
- * @throws PermanentError if the file is missing while in use; FatalError or TransientError if the lock can't be
- * checked.
+ * Throws if the database file is missing while a process has the serve lock. If a new file were created, nobody would
+ * notice that the old file is lost.
+ * @throws PermanentError if the file is missing; FatalError or TransientError if the lock file can't be read.
  */
 export function requireDatabaseFile(database: DatabaseConfig): void {
   if (database.kind !== 'sqlite' || existsSync(database.path) || !isServeLockHeld(database)) return

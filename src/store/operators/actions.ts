@@ -7,15 +7,17 @@ import { dbTime, rowLock, timeValue } from '../engine/sql.ts'
 import type { ActionOutcome } from '../schema/operators.ts'
 import type { Columns } from '../schema/tables.ts'
 
-/** Details of an action, by name. Contains no secrets. For a submission, contains only its id. */
+/** Details of an action, by name. Contains no secrets, and no data of a submission except its id. */
 export type ActionDetail = Readonly<Record<string, Json>>
 
 export interface AuditEntry {
-  /** Name of the token that was used; `command` for the CLI; `signal` for a signal to the process. */
+  /**
+   * Name of the token or person; `command` for the CLI; `signal` for a signal to the process; `schedule` for `serve`.
+   */
   readonly who: string
   /** Object and verb, such as `destination.pause`. */
   readonly action: string
-  /** Name of the target, such as a destination; null if the action has several targets. */
+  /** Name of the target, such as a destination; null if the action has no target or several targets. */
   readonly target: string | null
   readonly detail: ActionDetail
 }
@@ -27,9 +29,8 @@ export interface StoredAuditEntry extends AuditEntry {
 }
 
 /**
- * Wraps a database so that each write transaction first inserts the audit entry. Use this for actions with one
- * transaction.
- * @returns the wrapped database.
+ * Wraps a database. In the wrapped database, each write transaction first inserts the audit entry.
+ * Use this function for actions that have one transaction.
  */
 export function auditedDb(db: Db, note: AuditEntry): Db {
   return dbWith(db, {
@@ -46,8 +47,8 @@ export function auditedDb(db: Db, note: AuditEntry): Db {
 /**
  * Audits an action that has several transactions or works outside the database. If the process dies during the action,
  * the entry keeps the outcome `begun`.
- * @param work performs the action. The function adds the returned `detail` to the entry. A returned `failed: true`
- * marks the entry as failed.
+ * @param work performs the action. The returned `detail` is added to the entry.
+ * If the returned `failed` is true, the entry gets the outcome `failed`.
  * @throws errors of `work`, after marking the entry as failed.
  */
 export async function auditAction<T extends { readonly detail: ActionDetail; readonly failed?: boolean }>(
@@ -60,7 +61,7 @@ export async function auditAction<T extends { readonly detail: ActionDetail; rea
   try {
     ended = await work()
   } catch (error) {
-    // If updating the entry also fails, report only the action's error.
+    // If this update also fails, only the error of `work` is thrown.
     await endAction(db, actionId, 'failed', note.detail).catch(() => undefined)
     throw error
   }
@@ -68,17 +69,15 @@ export async function auditAction<T extends { readonly detail: ActionDetail; rea
   return ended
 }
 
-/** If a person reads several pages of one list within this many ms, they share one audit entry. */
+/** Pages of a list that are shown within this many ms after the first page share one audit entry. */
 const ONE_SHOWING_MS = 3_600_000
-/** Number of newest entries to search for one about the same list. One person may follow several lists. */
+/** Number of newest entries to search for an entry about the same list. A user may read several lists. */
 const SHOWINGS = 20
 
 /**
- * Audits that a program received another page of a list that it follows. If the last hour has an entry for the same
- * list,
- * extends that entry: `from` becomes the minimum, `to` the maximum, and other numbers are summed. Otherwise adds an
- * entry.
- * @param note the details that aren't numbers identify the list.
+ * Audits that a page of a list was shown. If an entry of the last hour is about the same list, extends this entry:
+ * `from` becomes the minimum, `to` becomes the maximum, and other numbers are added up. Otherwise, inserts an entry.
+ * @param note entry for the page. Two entries are about the same list if only numbers in `detail` differ.
  */
 export async function noteFollowing(db: Db, note: AuditEntry): Promise<void> {
   await db.write('showing-noted', async (tx) => {
@@ -96,7 +95,7 @@ export async function noteFollowing(db: Db, note: AuditEntry): Promise<void> {
   })
 }
 
-/** @returns the combined details; null if the entries are about different lists. */
+/** @returns the details of both entries combined; null if the entries are about different lists. */
 function extendedDetail(before: ActionDetail, now: ActionDetail): ActionDetail | null {
   const extended: Record<string, Json> = {}
   for (const [name, value] of Object.entries(now)) {

@@ -11,13 +11,16 @@ export interface EpisodeFilter {
   readonly severity?: AlarmSeverity | undefined
   readonly since?: TimeText | undefined
   readonly until?: TimeText | undefined
-  /** Only episodes with a lower number. */
+  /** Only episodes with a lower `episode_id`. */
   readonly after?: number | undefined
 }
 
 const SAME = sql`a.name = alarm_history.name and a.account = alarm_history.account and a.destination = alarm_history.destination`
 
-/** Updates `alarm_history`: each firing alarm gets one open row, and the rows of all other alarms are closed. */
+/**
+ * Updates `alarm_history`. Adds an open row for each firing alarm that has no open row.
+ * Closes the open rows of alarms that no longer fire.
+ */
 export async function writeHistory(tx: Tx): Promise<void> {
   const firing = sql`alarms a where ${SAME} and a.state = 'firing'`
   await tx.run(sql`
@@ -34,7 +37,7 @@ export async function writeHistory(tx: Tx): Promise<void> {
     on conflict do nothing`)
 }
 
-/** Lists when alarms fired and were resolved, newest first. */
+/** Lists the rows of `alarm_history`, newest first. Each row says when an alarm fired and when it was resolved. */
 export async function listEpisodes(q: Query, filter: EpisodeFilter, limit: number) {
   let query = q.sql.selectFrom('alarm_history').selectAll()
   for (const column of ['name', 'account', 'destination', 'severity'] as const) {

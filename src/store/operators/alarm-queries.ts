@@ -7,30 +7,30 @@ import { rank } from '../reads/reads.ts'
 import { hasNoOptionsBut } from '../reconcile/runs.ts'
 import type { Columns } from '../schema/tables.ts'
 
-/** Limits of the queries below. They run every 30 s, so each must also use an index. */
+/** Limits of the queries below. Alarms are evaluated every 10 s, so each query must also use an index. */
 const NEWEST = 500
 const AT_MOST = 200
-/** Number of least recent reads to search for a submission that the service still shows. */
+/** Maximum reads to examine, oldest first, to find a submission that the service still shows. */
 const MOST_LOOKED_AT = 20_000
 const NEWEST_RUNS = 20
 const DAY_MS = 86_400_000
 
-/** Condition: no webhook announced the record in the row `seen`. */
+/** SQL condition: no webhook announced the record in the row `seen` of `sync_arrivals`. */
 export const isUnannounced = sql`not exists (
   select 1 from sync_arrivals as announced
   where announced.account = seen.account and announced.entity = seen.entity and announced.submission_id = seen.submission_id
     and announced.record_id = seen.record_id and announced.way = 'webhook')`
 
 export interface UnannouncedRecords {
-  /** At most 500, because only the newest 500 records are searched. */
+  /** At most 500, because only the newest 500 records of the period are examined. */
   readonly count: number
-  /** When the feed first showed the oldest of these records. */
+  /** When a feed showed the first of these records; null if `count` is 0. */
   readonly oldestAt: TimeText | null
 }
 
 /**
- * Counts records that a feed first showed in the period and no webhook announced. Ignores records that occurred before
- * `happenedAfter`.
+ * Counts records that a feed first showed in the period and that no webhook announced.
+ * The period is after `after`, up to and including `upTo`. Ignores records that didn't occur after `happenedAfter`.
  */
 export async function unannouncedRecords(
   q: Query,
@@ -58,9 +58,9 @@ export async function firstWebhookHour(q: Query, account: string): Promise<TimeT
 }
 
 /**
- * `expected`: records that webhooks should have announced. `lost`: records that no webhook announced. `since`: hour of
- * the
- * first lost record.
+ * `expected`: number of records that webhooks should have announced.
+ * `lost`: number of records that no webhook announced.
+ * `since`: hour of the first lost record; null if no record was lost.
  */
 export interface WebhookLoss {
   readonly expected: number
@@ -69,8 +69,8 @@ export interface WebhookLoss {
 }
 
 /**
- * Counts the records whose webhook was lost in the last day. Skips the time before the account's first webhook, because
- * the account may have had no endpoint yet.
+ * Counts the records of the last day whose webhook was lost.
+ * Begins after the hour of the account's first webhook, because the account may have had no webhook endpoint before.
  */
 export async function webhookLossOfDay(q: Query, account: string): Promise<WebhookLoss> {
   const first = await firstWebhookHour(q, account)
@@ -101,7 +101,8 @@ export interface RejectedCount {
 }
 
 /**
- * Counts rejected deliveries since a time, by account and reason. Reads the whole table, which has at most 1,000 rows.
+ * Counts deliveries that were rejected after a time and not accepted later, by account and reason.
+ * Leaves out deliveries without an account. Reads the whole table, which has at most 1,000 rows.
  */
 export async function rejectedSince(q: Query, since: TimeText): Promise<RejectedCount[]> {
   return await q.all(sql<RejectedCount>`
@@ -115,7 +116,10 @@ interface Conflicts {
   readonly unreadable: number
 }
 
-/** Counts an account's conflicts and unreadable items. With `since`, counts at most 200 newer ones of each kind. */
+/**
+ * Counts an account's conflicts and unreadable feed items.
+ * With `since`, counts only conflicts and items that were seen after `since`, at most 200 of each.
+ */
 export async function countConflicts(q: Query, account: string, since?: TimeText): Promise<Conflicts> {
   const lately = since === undefined ? sql`` : sql`and seen_at > ${timeValue(q, since)} limit ${sql.lit(AT_MOST)}`
   const count = (table: string) => sql`(select count(*) from (
@@ -125,7 +129,7 @@ export async function countConflicts(q: Query, account: string, since?: TimeText
 }
 
 export async function newestRead(q: Query, account: string): Promise<TimeText | null> {
-  // A subquery for each kind of read can use the index on `last_read_at`; one query for all kinds can't.
+  // A subquery for each kind of read can use the index on `last_read_at`. One query for all kinds can't use the index.
   const parts = readKinds.map(
     (read) => sql`select * from (select last_read_at as at from sync_reads
       where account = ${account} and read = ${sql.lit(read)} and last_read_at is not null order by last_read_at desc limit 1) as part`,
@@ -135,12 +139,12 @@ export async function newestRead(q: Query, account: string): Promise<TimeText | 
 }
 
 /**
- * Numbers of reads that fail or have a stalled cursor. Counts only the 200 reads due first, without those that got "not
- * found".
+ * Numbers of reads that fail or have a stalled cursor. Examines only the 200 such reads that are due first. Leaves out
+ * reads that the service answered "not found".
  */
 export interface FailingReads {
   readonly once: number
-  /** Reads with 5 or more failures in a row. 1 or 2 failures are normal. */
+  /** Reads with 5 or more failures, or 5 or more stalled reads, in a row. 1 or 2 failures are normal. */
   readonly often: number
   /** Reads that have failed for about 30 minutes. */
   readonly long: number
@@ -159,8 +163,9 @@ export async function failingReads(q: Query, account: string): Promise<FailingRe
 }
 
 /**
- * @returns the time of the least recent read, among the submissions that the service still shows; null if none was
- * read.
+ * Compares the times when each feed and the requirements of each submission were last read. Leaves out submissions that
+ * the service no longer shows.
+ * @returns the oldest of these times; null if nothing was read yet.
  */
 export async function stalestRead(q: Query, account: string): Promise<TimeText | null> {
   const parts = mainReads.map(
@@ -184,7 +189,8 @@ export async function scheduledSince(q: Query, account: string): Promise<TimeTex
 }
 
 /**
- * @returns whether a complete, correcting run was in progress at or after `since`. Searches only the newest 20 runs.
+ * Examines the account's newest 20 reconcile runs that compare all submissions and correct differences.
+ * @returns true if one of these runs was in progress at or after `since`.
  */
 export async function reconciledSince(q: Query, account: string, since: TimeText): Promise<boolean> {
   const rows = await q.all(sql<Columns<'reconcile_runs', 'started_at' | 'updated_at'>>`

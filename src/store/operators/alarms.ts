@@ -6,10 +6,10 @@ import { dbTime, timeValue } from '../engine/sql.ts'
 import type { AlarmsTable, OperatorNoticesTable } from '../schema/operators.ts'
 import { writeHistory } from './alarm-history.ts'
 
-/** Gives alarm transactions priority. Otherwise they could wait while blocked transactions occupy all connections. */
+/** Gives transactions about alarms priority. Otherwise, they would wait if blocked transactions use all connections. */
 const ALARMS_FIRST = { priority: true } as const
 
-/** Identifies an alarm. `account` and `destination` are '' if the alarm has none. */
+/** Identifies an alarm. `account` or `destination` is `''` if the alarm isn't about an account or a destination. */
 export interface AlarmKey {
   readonly name: string
   readonly account: string
@@ -22,20 +22,19 @@ export type AlarmRow = Readonly<Omit<AlarmsTable, 'acknowledged_by' | 'acknowled
 export type NoticeRow = Readonly<Omit<OperatorNoticesTable, 'body' | 'lease_token'>>
 
 /**
- * A message that replaces the recipient's previous message about the same alarm. `sent`: true if the message was
- * already
- * sent; false queues it.
+ * A message that replaces the recipient's previous message about the same alarm.
+ * `sent`: true if the message was already sent; false to queue the message.
  */
 export type NewNotice = Readonly<
   Pick<OperatorNoticesTable, 'operator' | 'name' | 'account' | 'destination' | 'notice_id' | 'kind' | 'body' | 'queued_at'>
 > & { readonly sent: boolean }
 
 export interface AlarmPlan {
-  /** Evaluation time. Becomes `last_at` of the alarms that fire. */
+  /** Time of the evaluation. */
   readonly at: TimeText
-  /** Whether every alarm was evaluated. */
+  /** true if all alarms were evaluated; false if only some alarms were evaluated. */
   readonly whole: boolean
-  /** Rows to write. Their `notified_at` isn't written. An alarm that was firing keeps its acknowledgement. */
+  /** Rows to write, except `notified_at`. An alarm that is stored as firing keeps its acknowledgement. */
   readonly alarms: readonly AlarmRow[]
   readonly forgotten: readonly AlarmKey[]
   readonly notices: readonly NewNotice[]
@@ -72,7 +71,7 @@ export async function claimWatch(db: Db, token: string, leaseMs: number): Promis
   )
 }
 
-/** @returns when a process last evaluated all alarms; null if none has. */
+/** @returns when a process last evaluated all alarms; null if no process has evaluated all alarms yet. */
 export async function evaluatedAt(q: Query): Promise<TimeText | null> {
   const row = await q.sql.selectFrom('sync_alarm_watch').select('evaluated_at').where('id', '=', 1).executeTakeFirst()
   return row?.evaluated_at ?? null
@@ -80,7 +79,7 @@ export async function evaluatedAt(q: Query): Promise<TimeText | null> {
 
 /**
  * Stores the result of an evaluation and its messages in one transaction.
- * @param plan computes the result from the stored rows. The transaction may call it again on a retry.
+ * @param plan computes the result from the stored rows. If the transaction is retried, `plan` is called again.
  * @throws LeaseLostError if another process now evaluates alarms. Nothing is stored.
  */
 export async function storeEvaluation(
@@ -112,9 +111,8 @@ export async function storeEvaluation(
 }
 
 /**
- * Stores an alarm and its sent messages for a process that doesn't evaluate alarms. The evaluating process later
- * resolves
- * the alarm.
+ * Stores an alarm, and messages about it that were already sent. Works without the lease for evaluating alarms.
+ * A later evaluation resolves the alarm.
  */
 export async function reportAlarm(db: Db, alarm: AlarmRow, sent: readonly NewNotice[]): Promise<void> {
   await db.write('alarms', async (tx) => {

@@ -2,12 +2,12 @@ import type { TimeText } from '../../model/time.ts'
 import type { Query } from '../engine/db.ts'
 import type { ActionDetail } from './actions.ts'
 
-/** Action names of backups in the audit log. `made`: a backup. `tried`: a trial restore. */
+/** Names of actions in the audit log. `made`: a backup was made. `tried`: a backup was restored on trial. */
 export const backupActions = { made: 'backup', tried: 'backup.try' } as const
 
 /**
- * Times of the last backup of a SQLite database and of its last trial restore, and the backup's size in bytes. Each is
- * null if unknown.
+ * When the last backup of a SQLite database and the last trial restore began, and the size of the last backup in bytes.
+ * Each field is null if the audit log doesn't have the value.
  */
 export interface LastBackups {
   readonly made_at: TimeText | null
@@ -15,7 +15,7 @@ export interface LastBackups {
   readonly tried_at: TimeText | null
 }
 
-/** Reads the last successful backup and trial restore from the audit log. Each time is when the work began. */
+/** Reads the last successful backup and the last successful trial restore from the audit log. */
 export async function lastBackups(q: Query): Promise<LastBackups> {
   const made = await lastDone(q, backupActions.made)
   const bytes = (made?.detail as ActionDetail | null)?.['bytes']

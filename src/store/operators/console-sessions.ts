@@ -3,25 +3,26 @@ import type { TimeText } from '../../model/time.ts'
 import type { Db, Query, Tx } from '../engine/db.ts'
 import { dbTime, timePlus } from '../engine/sql.ts'
 
-/** Limits of a console session: maximum time between two requests (`idleMs`) and in total (`maxMs`). */
+/** Limits of a console session in ms: `idleMs` between two requests, `maxMs` for the whole session. */
 export interface SessionLimits {
   readonly idleMs: number
   readonly maxMs: number
 }
 
 /**
- * A console session. The row contains only hashes of the session's id and token, so a copy of the row can't sign in.
+ * A console session. The row contains the session's id and token only as hashes.
+ * Nobody can sign in with a copy of the row.
  */
 export interface ConsoleSession {
   /** SHA-256 (hex) of the session's id. */
   readonly session_hash: string
   /** Name of the token, or of the person who signed in by OpenID Connect. */
   readonly who: string
-  /** HMAC (hex) of the token or the provider's settings. The key is the session's id. */
+  /** HMAC (hex) of the token, or of the OpenID provider's settings. The key is the session's id. */
   readonly token_proof: string
   /**
-   * Part of a hash of the token or the provider's settings. Reveals that a token changed, but is too short to find the
-   * token.
+   * Beginning of a hash of the token, or of the OpenID provider's settings.
+   * If the token or the settings change, so does the tag. The tag is too short to find the token.
    */
   readonly token_tag: string
   /** JSON list of the OpenID Connect claim values that gave the role; null if the user signed in with a token. */
@@ -31,7 +32,7 @@ export interface ConsoleSession {
 export interface LiveSession extends ConsoleSession {
   readonly ends_at: TimeText
   readonly idle_ends_at: TimeText
-  /** Whether `seen_at` is so old that the current request must update it. */
+  /** true if the current request must update `seen_at` (see `NOTED_EVERY`). */
   readonly isStale: boolean
 }
 
@@ -78,7 +79,7 @@ export async function endSession(db: Db, sessionHash: string): Promise<void> {
   await db.write('session-end', (tx) => tx.sql.deleteFrom('sync_console_sessions').where('session_hash', '=', sessionHash).execute())
 }
 
-/** Ends the sessions for which `passes` returns false. */
+/** Ends all sessions for which `passes` returns false. */
 export async function endSessions(db: Db, passes: (session: ConsoleSession) => boolean): Promise<void> {
   const sessions = await db.read.sql
     .selectFrom('sync_console_sessions')
@@ -88,8 +89,8 @@ export async function endSessions(db: Db, passes: (session: ConsoleSession) => b
 }
 
 /**
- * Condition: the session has ended. A session whose times are in the future also counts as ended, because a wrong clock
- * set them.
+ * SQL condition: the session has ended. Also true if `seen_at` is more than `idleMs` in the future, because a wrong
+ * clock set it.
  */
 function hasEnded(q: Query | Tx, { idleMs, maxMs }: SessionLimits) {
   return sql<boolean>`(began_at < ${dbTime(q, -maxMs)} or seen_at < ${dbTime(q, -idleMs)} or seen_at > ${dbTime(q, idleMs)})`

@@ -5,7 +5,7 @@ import { Leased, newLeaseToken } from '../engine/leased.ts'
 import { dbTime } from '../engine/sql.ts'
 import type { AlarmKey } from './alarms.ts'
 
-/** A message to an alert recipient. This process may send it until the lease ends. */
+/** A message to an alert recipient. This process may send the message until the lease ends. */
 export interface ClaimedNotice extends AlarmKey {
   readonly operator: string
   readonly noticeId: string
@@ -14,11 +14,11 @@ export interface ClaimedNotice extends AlarmKey {
   readonly attempts: number
 }
 
-/** Result of sending a message. `waitMs`: delay before the next attempt; null if there won't be another. */
+/** Result of sending a message. `waitMs`: delay before the next attempt; null if no further attempt is made. */
 export type NoticeResult =
   | { readonly type: 'sent' }
   | { readonly type: 'failed'; readonly attempts: number; readonly error: string; readonly waitMs: number | null }
-  /** The message wasn't sent. It is due again immediately. */
+  /** No attempt was made. The message is due again immediately. */
   | { readonly type: 'untried' }
 
 export const claimedNotices = new Leased<ClaimedNotice>({
@@ -28,7 +28,7 @@ export const claimedNotices = new Leased<ClaimedNotice>({
 })
 
 /**
- * Claims due messages to these recipients for `leaseMs`, oldest first.
+ * Claims due messages to these recipients for `leaseMs`, longest due first.
  * @param operators names of the recipients.
  */
 export async function claimNotices(db: Db, operators: readonly string[], limit: number, leaseMs: number): Promise<ClaimedNotice[]> {
@@ -43,8 +43,8 @@ export async function claimNotices(db: Db, operators: readonly string[], limit: 
 }
 
 /**
- * Stores the result of sending a message. If it was sent, also marks its alarm as notified. If a newer message has
- * replaced the row, the row stays unchanged.
+ * Stores the result of sending a message. If the message was sent, also sets `notified_at` of the alarm.
+ * If a newer message has replaced the message's row, the row stays unchanged.
  */
 export async function settleNotice(db: Db, claimed: ClaimedNotice, result: NoticeResult): Promise<void> {
   const { name, account, destination } = claimed
@@ -58,7 +58,7 @@ export async function settleNotice(db: Db, claimed: ClaimedNotice, result: Notic
       sql`update sync_alert_messages set lease_token = null, ${set} where ${claimedNotices.isOurs(claimed)} and settled_at is null`,
     )
     if (result.type === 'failed') return
-    // Mark the alarm even if a newer message replaced the row, because the old message was sent.
+    // Updates the alarm even if a newer message replaced the row, because the old message was sent.
     await tx.run(sql`
       update alarms set notified_at = ${dbTime(tx)}
       where name = ${name} and account = ${account} and destination = ${destination}`)

@@ -9,9 +9,10 @@ const ROWS = 1_000
 const STREAMS = 200
 
 /**
- * @param reason why streams are blocked; null for streams that aren't blocked.
- * @returns when the oldest waiting change of such a stream was queued; null if none is found. Searches the oldest 1,000
- * rows, then the 200 streams due first.
+ * Finds the oldest waiting change in the streams of a destination that are blocked for `reason`.
+ * Searches the oldest 1,000 waiting changes of the destination, then the 200 such streams that are due first.
+ * @param reason null: searches the streams that aren't blocked.
+ * @returns when the change was queued; null if no change is found.
  */
 export async function oldestReady(q: Query, destination: string, reason: StreamBlock | null): Promise<TimeText | null> {
   const stream = sql`select 1 from sync_push_streams l where ${sql.raw(itsStream)}`
@@ -34,7 +35,7 @@ async function oldestOfStreams(q: Query, destination: string, reason: StreamBloc
   return row?.at ?? null
 }
 
-/** @returns when the oldest change after `cursor` was made; null if there is no such change. */
+/** @returns `changed_at` of the oldest change after the number `cursor`; null if there is no such change. */
 export async function oldestBehind(q: Query, cursor: number): Promise<TimeText | null> {
   const row = await q.sql.selectFrom('changes').select('changed_at').where('seq', '>', cursor).orderBy('seq').limit(1).executeTakeFirst()
   return row?.changed_at ?? null

@@ -8,21 +8,24 @@ import { byFirstColumn, COUNT_CAP, dbTime, greatest, timeValue } from '../engine
 import type { DestinationState, DestinationsTable, OutboxState, VerificationResult } from '../schema/push.ts'
 import { isIn } from './queries.ts'
 
-/** Progress of a snapshot, which queues all current rows for a new destination: the last row that was queued. */
+/** The last row that a snapshot queued. A snapshot queues all current rows of the mirror for a new destination. */
 export interface SnapshotPosition {
   readonly account: string
   readonly submissionId: string
   readonly entity: string
   /**
-   * Key of the last queued row, without `account` and `submission_id`; null if all rows of the submission in this table
-   * are queued.
+   * Key of the last queued row, without `account` and `submission_id`. Null if all of the submission's rows in the
+   * table `entity` are queued.
    */
   readonly key: readonly (string | number)[] | null
 }
 
-/** Counts of a verification. A verification asks the target about all delivered changes or about a sample. */
+/**
+ * Counts of a verification, which asks the target whether it has delivered changes. It asks about all changes
+ * or a sample.
+ */
 export interface VerificationSummary extends Readonly<Record<VerificationResult, number>> {
-  /** `delivered`: changes that counted as delivered. `asked`: changes that the target was asked about. */
+  /** `delivered`: changes counted as delivered. `asked`: those of them that the target was asked about. */
   readonly delivered: number
   readonly asked: number
   /** Changes that were missing at the target and are queued again. */
@@ -30,18 +33,17 @@ export interface VerificationSummary extends Readonly<Record<VerificationResult,
 }
 
 export interface DestinationRow extends Omit<DestinationsTable, 'snapshot' | 'verified'> {
-  /**
-   * Progress of the snapshot; null if no snapshot is in progress. A null `position` means that no row is queued yet.
-   */
+  /** Progress of the snapshot; null if no snapshot is in progress. If `position` is null, no row is queued yet. */
   readonly snapshot: { readonly position: SnapshotPosition | null } | null
-  /** Counts of the last verification that wasn't limited to a submission or a period; null if there was none. */
+  /** Counts of the last full verification. Null if every verification was limited to a submission or a period. */
   readonly verified: VerificationSummary | null
 }
 
 /**
- * A configured destination. `start`: where a new destination begins. `now`: after the newest change. `snapshot`: with
- * all
- * current rows. A number: after the change with this number.
+ * A configured destination. `start` says which changes a new destination gets first:
+ * - `now`: the changes after the newest one
+ * - `snapshot`: all current rows, then changes
+ * - a number: the changes after the change with this number
  */
 export interface DestinationStart {
   readonly name: string
@@ -49,13 +51,13 @@ export interface DestinationStart {
   readonly filter?: string | null
 }
 
-/** Number of newest outbox rows to search for the cursor of a destination whose own row was lost. */
+/** To find a lost cursor, `lostCursor` searches this many of the newest outbox rows. */
 const NEWEST_ROWS = 10_000
 
 /**
- * Creates missing rows of configured destinations. A start number is limited to the numbers of stored changes. If a
- * destination with the start `now` already has outbox rows, its own row was lost. That destination resumes after its
- * newest outbox row.
+ * Creates missing rows of configured destinations. If `start` is a number outside the stored changes, the nearest
+ * stored number is used. If a destination with the start `now` already has outbox rows, its own row was lost. The new
+ * row then resumes after the destination's newest outbox row.
  */
 export async function ensureDestinations(db: Db, starts: readonly DestinationStart[]): Promise<void> {
   const known = new Set((await listDestinations(db.read)).map((row) => row.destination))
@@ -79,8 +81,8 @@ async function addDestination(tx: Tx, { name, start, filter = null }: Destinatio
 }
 
 /**
- * @returns the number of the newest change queued for this destination; null if the newest 10,000 outbox rows have
- * none.
+ * @returns the number of the newest change queued for the destination. Null if none of the newest 10,000 outbox rows is
+ * for the destination.
  */
 async function lostCursor(tx: Tx, name: string): Promise<number | null> {
   const row = await tx.one(sql<{ cursor: number | null }>`
@@ -100,7 +102,7 @@ export interface CountedDestination extends DestinationRow {
   readonly unknown: number
 }
 
-/** Lists all destinations with their numbers of waiting, dead, and unknown rows. Counting stops at `most`. */
+/** Lists all destinations with their numbers of ready, dead, and unknown rows. Each count stops at `most`. */
 export async function countDestinations(q: Query, most = COUNT_CAP): Promise<CountedDestination[]> {
   const count = (state: OutboxState) => sql`(select count(*) from (
     select 1 from sync_outbox o where o.destination = d.destination and ${isIn(state)} limit ${sql.lit(most)}) as counted)`
@@ -110,7 +112,7 @@ export async function countDestinations(q: Query, most = COUNT_CAP): Promise<Cou
   return rows.map((row) => ({ ...row, ...destinationOf(row) }))
 }
 
-/** @returns whether at least `rows` rows wait for the destination. */
+/** @returns whether the destination has at least `rows` ready rows. */
 export async function hasQueued(q: Query, name: string, rows: number): Promise<boolean> {
   if (rows <= 0) return true
   const of = byFirstColumn(q, 'destination', name)
@@ -118,7 +120,7 @@ export async function hasQueued(q: Query, name: string, rows: number): Promise<b
     select 1 from sync_outbox where ${of.is} and state = 'ready' order by ${of.order} outbox_id limit 1 offset ${sql.lit(rows - 1)}`)
 }
 
-/** @returns null if the destination has no row, because it was never configured. */
+/** @returns null if the destination was never configured, and so has no row. */
 export async function findDestination(q: Query, name: string): Promise<DestinationRow | null> {
   const row = await q.sql.selectFrom('sync_destinations').selectAll().where('destination', '=', name).executeTakeFirst()
   return row ? destinationOf(row) : null
@@ -148,9 +150,9 @@ function destinationOf(row: DestinationsTable): DestinationRow {
 }
 
 /**
- * Pauses, suspends, or resumes a destination. The state `active` also ends its backoff and clears its failures.
- * @param was the state that the destination must have; undefined accepts any state.
- * @throws BusyError if the destination is in another state.
+ * Pauses, suspends, or resumes a destination. The state `active` also ends the backoff and sets `failures` to 0.
+ * @param was the state that the destination must have now; undefined accepts any state.
+ * @throws BusyError if the destination's state isn't `was`.
  */
 export async function setDestinationState(
   db: Db,
@@ -172,8 +174,9 @@ export async function setDestinationState(
 }
 
 /**
- * Makes a destination back off for `restMs`. A suspended destination and a longer backoff stay unchanged.
- * @returns the end of the new backoff, by the database's clock.
+ * Stores `failures`, and makes a destination back off for `restMs`. A backoff that ends later is kept. A suspended
+ * destination isn't changed.
+ * @returns the time `restMs` from now, by the database's clock.
  */
 export async function backOffDestination(db: Db, name: string, restMs: number, failures: number): Promise<TimeText> {
   return db.write('destination-state', async (tx) => {
@@ -187,10 +190,10 @@ export async function backOffDestination(db: Db, name: string, restMs: number, f
 }
 
 /**
- * Clears the failures of a destination that answers again. Also ends its backoff, unless another process changed the
- * end.
+ * Sets `failures` of a destination to 0, because the destination answers again. Replaces the backoff that ends at
+ * `until`. If another process set another end, that end is kept.
  * @param until the end of the backoff, from `backOffDestination`; null if there was none.
- * @param restMs length of a new backoff; 0 for none.
+ * @param restMs length of the next backoff; 0 for none.
  */
 export async function endBackoff(db: Db, name: string, until: TimeText | null, restMs: number): Promise<void> {
   await db.write('destination-state', async (tx) => {
@@ -203,8 +206,8 @@ export async function endBackoff(db: Db, name: string, until: TimeText | null, r
 }
 
 /**
- * Stores why a destination's `filter` fails. Keeps the time when the current failures began. A null `error` clears
- * both.
+ * Stores why a destination's `filter` fails. The first error also stores the time, which later errors keep. A null
+ * `error` clears the error and the time.
  */
 export async function noteFilterError(db: Db, name: string, error: string | null): Promise<void> {
   await db.write('destination-state', async (tx) => {
@@ -215,7 +218,10 @@ export async function noteFilterError(db: Db, name: string, error: string | null
   })
 }
 
-/** Marks the destination's cursor as the point from which its first `filter` applies. */
+/**
+ * Stores that the destination's `filter` applies from the current cursor. Does nothing if such a point
+ * is already stored.
+ */
 export async function beginFilter(db: Db, name: string): Promise<void> {
   await db.write('destination-state', async (tx) => {
     await tx.run(sql`update sync_destinations set filtered_from = cursor where destination = ${name} and filtered_from is null`)
@@ -230,7 +236,7 @@ export async function endFilter(db: Db, name: string): Promise<void> {
   })
 }
 
-/** @returns when the oldest waiting row of a destination was queued; null if no row waits. */
+/** @returns when the destination's oldest ready row was queued; null if no row is ready. */
 export async function oldestQueued(q: Query, destination: string): Promise<TimeText | null> {
   const of = byFirstColumn(q, 'destination', destination)
   const row = await q.one(sql<{ queued_at: TimeText }>`

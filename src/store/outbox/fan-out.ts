@@ -15,9 +15,8 @@ import type { QueuedChange } from './rows.ts'
 import { openStreams, streamsOf } from './streams.ts'
 
 /**
- * The columns of a change that fan-out reads. Fan-out queues each change in the outboxes of the destinations. The
- * content
- * of the change stays in the change log.
+ * The columns of a change that fan-out reads. Fan-out adds each change to the outbox of each destination. The outbox
+ * refers to the change's content, which stays in the change log.
  */
 export interface FanOutChange {
   readonly seq: number
@@ -35,11 +34,11 @@ export interface FanOutChange {
 
 export interface NewOutboxRow extends QueuedChange {
   readonly destination: string
-  /** Content of a snapshot row; null for a change, because the change log has its content. */
+  /** Content of a snapshot row. Null for a change, because its content is in the change log. */
   readonly snapshot: { readonly changed_at: TimeText; readonly after: Row } | null
-  /** Whether a database that was later lost may already have sent this row; see log-epoch.ts. */
+  /** True if the row may already have been sent from a database that was then lost; see log-epoch.ts. */
   readonly uncertain: boolean
-  /** Set if an operator resends the change: with the `same` message id or a `new` one. */
+  /** Set if an operator resends the change. `same`: with the earlier message id. `new`: with a new message id. */
   readonly resent?: 'same' | 'new'
   /** True if this change makes the record stop matching the destination's `filter`. */
   readonly leftFilter?: true
@@ -50,7 +49,7 @@ const outbox = specWithout(syncOutbox, 'outbox_id')
 export const FAN_OUT = 'fan-out'
 
 /**
- * Prevents fan-out in other transactions until this one ends.
+ * Prevents fan-out in other transactions until this transaction ends.
  * @throws LogMovedError after a switch to another database server, until the change log is checked.
  */
 export async function lockFanOut(tx: Tx): Promise<void> {
@@ -59,8 +58,7 @@ export async function lockFanOut(tx: Tx): Promise<void> {
 }
 
 /**
- * Reads up to `limit` changes after `seq`, ascending, without gaps. Doesn't check for damaged changes; sending detects
- * them.
+ * Reads up to `limit` changes after `seq`, ascending, without gaps. Doesn't detect damaged content; the sender does.
  */
 export async function changesToFanOut(q: Query, seq: number, limit: number): Promise<FanOutChange[]> {
   return await changesOf(q, sql`where seq > ${seq} order by seq limit ${sql.lit(limit)}`)
@@ -68,7 +66,7 @@ export async function changesToFanOut(q: Query, seq: number, limit: number): Pro
 
 /** @param which the `where` clause of the statement, with `order by` and `limit`. */
 export async function changesOf(q: Query, which: RawBuilder<unknown>): Promise<(FanOutChange & { readonly isEmptied: boolean })[]> {
-  // On Postgres, `after` is jsonb, so its text is compared.
+  // On Postgres, `after` is jsonb. Convert it to text to compare it with '{}'.
   const after = q.kind === 'sqlite' ? sql`after` : sql`after::text`
   const rows = await q.all(sql<FanOutChange & { emptied: number }>`
     select ${fanOutColumns(q)}, case when operation <> 'purged' and before is null and ${after} = '{}' then 1 else 0 end as emptied
@@ -98,9 +96,8 @@ export interface LogEnd {
 }
 
 /**
- * Reads the end of the change log and locks it until the transaction ends. The mirror contains exactly the changes up
- * to
- * this end.
+ * Reads the end of the change log and locks it until the transaction ends. During that time, the mirror contains
+ * exactly the changes up to this end.
  */
 export async function lockLogEnd(tx: Tx): Promise<LogEnd> {
   const row = await tx.one(sql<{ log_epoch: string; last_seq: number }>`
@@ -110,8 +107,8 @@ export async function lockLogEnd(tx: Tx): Promise<LogEnd> {
 }
 
 /**
- * A destination's new cursor. `snapshot`: new progress; undefined keeps the stored progress. `filtered`: number of
- * changes that the destination's `filter` excluded.
+ * A destination's new cursor. `snapshot`: the snapshot's new progress; undefined keeps the stored progress. `filtered`:
+ * number of changes that the destination's `filter` excluded since the previous move.
  */
 export interface CursorMove {
   readonly destination: string
@@ -121,11 +118,9 @@ export interface CursorMove {
 }
 
 /**
- * Inserts rows into the outbox in the given order and moves the cursors. Call this last in the transaction. For a
- * purged
- * submission, inserts only rows with the operation `purged`. A purge deletes queued rows under the lock of
- * `lockFanOut`,
- * so none can be added afterwards.
+ * Inserts rows into the outbox in the given order, and moves the destinations' cursors. Call this last in the
+ * transaction. For a purged submission, inserts only rows with the operation `purged`. A purge deletes a submission's
+ * queued rows under the lock of `lockFanOut`, so fan-out can't add rows after that.
  */
 export async function queueRows(tx: Tx, all: readonly NewOutboxRow[], moves: readonly CursorMove[]): Promise<void> {
   const queuedAt = timeFromMs(tx.clock.now())
@@ -174,7 +169,7 @@ function givenOf(row: NewOutboxRow, queuedAt: TimeText): GivenRow {
   }
 }
 
-/** Inserts rows with ascending `outbox_id` in the order of `rows`. Rows are sent in the order of `outbox_id`. */
+/** Inserts rows so that their `outbox_id` ascends in the given order. Rows are sent in the order of `outbox_id`. */
 async function insertInOrder(tx: Tx, rows: readonly GivenRow[]): Promise<void> {
   if (rows.length === 0) return
   if (tx.kind === 'sqlite') {
@@ -191,5 +186,5 @@ async function insertInOrder(tx: Tx, rows: readonly GivenRow[]): Promise<void> {
     order by place`)
 }
 
-/** Postgres types of the inserted columns, by column kind. Columns of other kinds are text. */
+/** Postgres types for kinds of columns. Columns of all other kinds are inserted as text. */
 const GIVEN_TYPE: Readonly<Record<string, string>> = { int: 'bigint', time: 'timestamptz' }

@@ -13,16 +13,19 @@ export interface PassedRecord {
   readonly entityId: string
 }
 
-/** Filter state of a record at one destination. Exists if the record has ever matched the destination's `filter`. */
+/**
+ * Filter state of a record at one destination. A record has a filter state if it ever matched
+ * the destination's `filter`.
+ */
 export interface Passed {
-  /** Whether the record matches the filter now. False if it stopped matching. */
+  /** True if the record matches the filter now; false if it no longer matches. */
   readonly isIn: boolean
   /**
-   * Number of the change that made the record start or stop matching. 0 if the record was sent before there was a
-   * filter.
+   * Number of the change since which `isIn` has its value. 0 if the record was sent before the destination
+   * had a filter.
    */
   readonly seq: number
-  /** Number of the newest change that the last full row sent contains. */
+  /** The last full row that was sent contains the changes up to this number. */
   readonly through: number
 }
 
@@ -30,14 +33,15 @@ export interface SentRecord extends PassedRecord {
   readonly submissionId: string | null
 }
 
-/** Filter states of records, read before some of their changes are filtered. */
+/** Filter states of records. They are read before the filter decides about changes of these records. */
 export interface Known {
-  /** Filter states by `passedText`. A record without a filter state is missing. */
+  /** Filter states by `passedText`. A record that never matched the filter is missing. */
   readonly passed: ReadonlyMap<string, Passed>
-  /** Records that were sent before there was a filter. The database doesn't have their filter state yet. */
+  /** Records that were sent before the destination had a filter, and whose filter state isn't stored yet. */
   readonly unstored: readonly (PassedRecord & Passed)[]
   /**
-   * Whether the destination received changes before it had a filter. If so, it may have records without a filter state.
+   * Whether the destination received changes before it had a filter. If so, it may have records whose filter state
+   * isn't stored.
    */
   readonly isPartial: boolean
 }
@@ -48,7 +52,7 @@ export function passedText({ account, entity, entityId }: PassedRecord): string 
   return JSON.stringify([account, entity, entityId])
 }
 
-/** Reads stored filter states, by `passedText`. Records without one are missing. */
+/** Reads stored filter states, by `passedText`. Records without a stored filter state are missing. */
 async function passedAmong(q: Query, destination: string, records: readonly PassedRecord[]): Promise<Map<string, Passed>> {
   const keys = new Map(records.map((record) => [passedText(record), keyOf(destination, record)]))
   const rows = keys.size === 0 ? [] : await q.selectMany(passed, [...keys.values()])
@@ -61,8 +65,8 @@ async function passedAmong(q: Query, destination: string, records: readonly Pass
 }
 
 /**
- * Reads the filter states of these records. A record without a stored state counts as matching if it was sent before
- * there was a filter.
+ * Reads the filter states of these records. A record that was sent before the destination had a filter counts as
+ * matching, even if its filter state isn't stored.
  */
 export async function knownAmong(
   q: Query,
@@ -80,8 +84,9 @@ export async function knownAmong(
 const asked = { account: 'text', submission_id: 'text', entity: 'text', entity_id: 'text' } as const
 
 /**
- * @returns the given records that the destination has or may get: their id at the target is stored, or the outbox has a
- * ready, delivered, or unknown row for them.
+ * Finds records that the destination has or may get: the record's id at the target is stored, or the outbox has a
+ * ready, delivered, or unknown row of the record.
+ * @returns those of the given records.
  */
 export async function sentAmong(q: Query, destination: string, records: readonly SentRecord[]): Promise<PassedRecord[]> {
   const keys = new Map(
@@ -93,7 +98,7 @@ export async function sentAmong(q: Query, destination: string, records: readonly
   if (keys.size === 0) return []
   const isSame = (table: string) =>
     sql.raw(`${table}.account = given.account and ${table}.entity = given.entity and ${table}.entity_id = given.entity_id`)
-  // The condition on the submission lets the database use the index on submissions.
+  // The condition on the submission makes the database use the index on submissions.
   const isInOutbox = (ofSubmission: RawBuilder<unknown>) => sql`exists (
     select 1 from sync_outbox o where ${isSame('o')} and ${ofSubmission} and o.destination = ${destination}
       and o.state in ('ready', 'delivered', 'unknown'))`

@@ -11,19 +11,17 @@ import { type PassedRecord, passedText } from './passed.ts'
 
 /** A current row of the mirror. */
 export interface PresentRow {
-  /** All columns that the change log has, including personal ones. */
+  /** All columns that the change log contains, including columns with personal data. */
   readonly after: Row
   /**
-   * Number of the newest change in the log when the row was read. The row contains the changes up to this number and no
-   * later ones.
+   * Number of the newest change in the log when the row was read. The row contains exactly the changes up
+   * to this number.
    */
   readonly asOf: number
 }
 
 /**
- * Reads the current rows of records, by `passedText`. One statement reads a row and the end of the log, so `asOf`
- * matches
- * the row.
+ * Reads the current rows of records, by `passedText`. The row and `asOf` are read by the same statement, so they match.
  */
 export async function presentRows(q: Query, records: readonly PassedRecord[]): Promise<ReadonlyMap<string, PresentRow>> {
   const found = new Map<string, PresentRow>()
@@ -58,7 +56,7 @@ async function rowsOf(q: Query, entity: Entity, records: readonly PassedRecord[]
     join mirror_info i on i.id = 1`)
 }
 
-/** Content of a change. `before` and `after` are null if the log has no JSON object there. */
+/** Content of a change. `before` or `after` is null if the change log has no JSON object in that column. */
 export interface ChangeContent {
   readonly changedAt: TimeText
   readonly before: Row | null

@@ -1,15 +1,15 @@
 import { sql } from 'kysely'
 import type { Query } from '../engine/db.ts'
 
-/** What earlier attempts to push a row achieved. The next attempt continues there. */
+/** What earlier attempts to push a row achieved. The next attempt starts after that step. */
 export type PushProgress = RecordTaken | FilesWritten
 
-/** The target has stored the record of a document, but doesn't have its file yet. */
+/** The target has accepted the record of a document, but doesn't have the document's file yet. */
 export interface RecordTaken {
   readonly step: 'record_taken'
-  /** The request that `body` answers: the push itself or a lookup. */
+  /** The request that the target answered with `body`: the push itself or a lookup. */
   readonly answered: 'request' | 'lookup'
-  /** Origin of the URL that answered. Credentials are sent only to this origin. */
+  /** Origin of the URL that answered. The file is sent with credentials only to this origin. */
   readonly origin: string
   readonly body: string
   /** False if `body` is truncated. */
@@ -17,7 +17,7 @@ export interface RecordTaken {
   readonly detail: string | null
 }
 
-/** All files of a delivery are written. Some may still have temporary names. */
+/** The row's files are written, but some may still have temporary names. */
 export interface FilesWritten {
   readonly step: 'files_written'
   readonly place: string
@@ -27,7 +27,10 @@ export interface FilesWritten {
   readonly file: string
 }
 
-/** @returns the ids of deliveries whose files are written but that aren't finished, for rows in any state. */
+/**
+ * @returns the delivery ids of all rows whose progress is `files_written`. The files of these deliveries may have
+ * temporary names.
+ */
 export async function unfinishedDeliveries(q: Query, destination: string): Promise<ReadonlySet<string>> {
   const rows = await q.all(sql<{ progress: string }>`
     select distinct progress from sync_outbox where destination = ${destination} and progress is not null`)

@@ -6,7 +6,7 @@ import { dbTime } from '../engine/sql.ts'
 import { FAN_OUT } from './fan-out.ts'
 import { closeEmptyStreams, type LockedStream, lockStreams, type StreamKey, streamsOf, streamText } from './streams.ts'
 
-/** Rows deleted per transaction. Small, because a running `serve` waits for the transaction. */
+/** Rows deleted per transaction. A larger number would make a running `serve` wait longer. */
 const STEP = 100
 
 interface Victim extends StreamKey {
@@ -14,22 +14,20 @@ interface Victim extends StreamKey {
 }
 
 /**
- * `more`: call again. `inFlight`: a sender claimed the remaining rows and may be sending them. `none`: no rows remain.
+ * What remains after one step. `more`: rows may remain, call again. `inFlight`: all remaining rows are claimed by a
+ * sender, which may be sending them. `none`: no rows remain.
  */
 type Left = 'more' | 'inFlight' | 'none'
 
 /**
- * Deletes up to 100 outbox rows of a submission, except those of the purge itself, and streams that become empty.
- * Unblocks
- * streams that a deleted row blocked. Keeps the rows of a claimed stream until its lease ends, because the sender
- * already
- * has their content.
+ * Deletes up to 100 outbox rows of a submission, but keeps rows with the operation `purged`. Also deletes streams that
+ * become empty, and unblocks streams that a deleted row blocked. If a stream is claimed, its rows are kept until the
+ * lease ends, because the sender already has their content.
  */
 export function purgePushes(db: Db, { account, submissionId }: SubmissionRef): Promise<Left> {
   return db.write('purge', async (tx) => {
-    // Wait for fan-out that began before the submission was marked as purged. Otherwise this transaction wouldn't see
-    // the
-    // rows that such a fan-out inserts.
+    // Wait for a fan-out that began before the submission was marked as purged. Otherwise this transaction wouldn't see
+    // the rows that the fan-out inserts.
     await lockNamed(tx, FAN_OUT)
     const victims = tx.sql
       .selectFrom('sync_outbox')

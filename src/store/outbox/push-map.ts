@@ -16,7 +16,7 @@ export interface MappingRow {
   readonly fields: Readonly<Record<string, string>>
 }
 
-/** Mappings stored per transaction. Small, because a running `serve` may wait for the transaction. */
+/** Mappings stored per transaction. A larger number would make a running `serve` wait longer. */
 const STEP = 200
 
 /** Condition: row `m` of `push_map` has a client that isn't blank. */
@@ -26,8 +26,8 @@ const isOther = sql<boolean>`
   push_map.client <> excluded.client or push_map.policy is distinct from excluded.policy or push_map.fields is distinct from excluded.fields`
 
 /**
- * Stores mappings and unblocks the streams that waited for them. Works in several transactions. If one fails, the
- * mappings of the earlier ones stay stored.
+ * Stores mappings and unblocks the streams that waited for them. Uses several transactions. If a transaction fails, the
+ * mappings of earlier transactions stay stored.
  * @param via where the mappings come from: `import`, `admin`, or `lookup`.
  */
 export async function storeMappings(db: Db, rows: readonly MappingRow[], via: string): Promise<void> {
@@ -59,11 +59,11 @@ async function storeStep(db: Db, rows: readonly MappingRow[], via: string): Prom
 }
 
 /**
- * Unblocks streams whose submission now has a mapping, including mappings that a person wrote into the table. Checks up
- * to `limit` unmapped streams after `after`.
+ * Checks up to `limit` unmapped streams after `after`, and unblocks those whose submission now has a mapping. This also
+ * finds mappings that a person wrote into the table.
  * @param after the last checked stream; null for the first call.
  * @param isNeeded false if the settings no longer require mappings. Then all checked streams are unblocked.
- * @returns the last checked stream; null if none remain.
+ * @returns the last checked stream; null if there are no more streams to check.
  */
 export async function releaseMappedStreams(
   db: Db,
@@ -93,8 +93,8 @@ export async function releaseMappedStreams(
 async function unblock(tx: Tx, streams: readonly StreamKey[]): Promise<void> {
   const waiting = (await lockStreams(tx, streams)).filter((stream) => stream.blocked === 'unmapped')
   for (const { destination, account, stream, in_flight } of waiting) {
-    // A process is looking up the client for a stream in flight. Keep its lease time, so the process can settle the
-    // result.
+    // If a stream is in flight, a process is looking up its client. Keep the end of the lease, so that the process can
+    // store the result.
     await tx.run(sql`
       update sync_push_streams set blocked = null ${in_flight === 1 ? sql`` : sql`, due_at = ${dbTime(tx)}`}
       where destination = ${destination} and account = ${account} and stream = ${stream}`)
@@ -102,7 +102,7 @@ async function unblock(tx: Tx, streams: readonly StreamKey[]): Promise<void> {
   if (waiting.length > 0) wake(tx, 'outbox')
 }
 
-/** Locks the mappings until the transaction ends. Call this before locking streams, as every transaction does. */
+/** Locks all mappings until the transaction ends. To avoid deadlocks, call this before locking streams. */
 export async function lockMappings(tx: Tx): Promise<void> {
   await lockNamed(tx, 'push-map')
 }
@@ -125,7 +125,7 @@ export interface MappingFilter {
   readonly destination?: string | undefined
   readonly account?: string | undefined
   readonly submissionId?: string | undefined
-  /** Only mappings after this account and submission. Requires `destination`. */
+  /** Only mappings that sort after this account and submission. Requires `destination`. */
   readonly after?: { readonly account: string; readonly submissionId: string } | undefined
 }
 

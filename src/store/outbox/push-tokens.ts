@@ -13,11 +13,13 @@ export interface HeldTokens {
   readonly refreshToken: string | null
 }
 
-/** The lease for requesting the next token of a destination. Only its owner may send the request. */
+/**
+ * The lease for requesting the next token of a destination. Only the process that has the lease may request a token.
+ */
 export interface TokenClaim {
   readonly destination: string
   readonly leaseToken: string
-  /** Stored tokens; null if there are none, or if they belong to another login. */
+  /** Stored tokens. Null if none are stored, or if they belong to other login settings or another encryption key. */
   readonly held: HeldTokens | null
 }
 
@@ -31,8 +33,9 @@ export const claimedTokens = new Leased<Lease>({
 })
 
 /**
- * The tokens of one destination, shared by all processes. They are encrypted if `PROTECT_KEYS` is set; `PROTECT` has no
- * influence. A refresh token is deleted before it is sent. After a crash, no process sends it a second time.
+ * The tokens of one destination, shared by all processes. They are encrypted if `PROTECT_KEYS` is set, even if
+ * `PROTECT` is not. A refresh token is deleted from the database before it is sent, so that no process sends it twice
+ * after a crash.
  */
 export class PushTokens {
   readonly #db: Db
@@ -41,8 +44,8 @@ export class PushTokens {
   readonly #place: CipherPlace
 
   /**
-   * @param login fingerprint of the login. Tokens of another login are ignored.
-   * @param leaseMs lease of a token request; must be longer than a refresh plus a login.
+   * @param login fingerprint of the login settings. Tokens stored for other login settings are ignored.
+   * @param leaseMs lease for requesting a token, in ms. Must be longer than a refresh plus a login.
    */
   constructor(db: Db, destination: string, login: string, leaseMs: number) {
     this.#db = db
@@ -51,20 +54,23 @@ export class PushTokens {
     this.#place = { account: '', table: 'sync_push_tokens', key: JSON.stringify([destination, login]), column: 'tokens' }
   }
 
-  /** @returns the stored tokens; null if there are none, or if they belong to another login or encryption key. */
+  /**
+   * @returns the stored tokens. Null if none are stored, or if they belong to other login settings or another
+   * encryption key.
+   */
   async read(): Promise<HeldTokens | null> {
     return await this.#readFrom(this.#db.read)
   }
 
   /**
-   * Claims the right to request the next token.
-   * @returns null if another process has it.
+   * Claims the lease for requesting the next token.
+   * @returns null if another process has the lease.
    * @throws LogMovedError after a switch to another database server, until the change log is checked.
    */
   async claim(): Promise<TokenClaim | null> {
     const leaseToken = newLeaseToken(this.#db)
     return await this.#write(async (tx) => {
-      // After a restore, the check of the change log deletes outdated tokens. Don't use tokens before that check.
+      // After a restore, the check of the change log deletes outdated tokens. Until then, don't use stored tokens.
       await requireCheckedServer(tx)
       const destination = this.#destination
       await tx.run(sql`insert into sync_push_tokens (destination) values (${destination}) on conflict do nothing`)
@@ -74,16 +80,16 @@ export class PushTokens {
   }
 
   /**
-   * Deletes the stored tokens. Call this before sending the refresh token.
-   * @throws LeaseLostError if another process has the claim.
+   * Deletes the stored tokens and renews the lease. Call this before sending the refresh token.
+   * @throws LeaseLostError if this process lost the lease.
    */
   async spend(claim: TokenClaim): Promise<void> {
     await this.#write((tx) => claimedTokens.renew(tx, claim, this.#leaseMs, sql`tokens = null`))
   }
 
   /**
-   * Stores new tokens and ends the claim.
-   * @throws LeaseLostError if another process has the claim.
+   * Stores new tokens and ends the lease.
+   * @throws LeaseLostError if this process lost the lease.
    */
   async store(claim: TokenClaim, tokens: HeldTokens): Promise<void> {
     const sealed = this.#db.protection.seal(JSON.stringify(tokens), this.#place)

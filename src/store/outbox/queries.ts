@@ -18,17 +18,17 @@ export interface OutboxFilter {
   readonly state?: OutboxState | undefined
   readonly since?: TimeText | undefined
   readonly until?: TimeText | undefined
-  /** Only rows with a lower `outbox_id`. */
+  /** Only rows whose `outbox_id` is lower than this. */
   readonly after?: number | undefined
-  /** Only rows with this `outbox_id` or a lower one. */
+  /** Only rows whose `outbox_id` is this or lower. */
   readonly through?: number | undefined
-  /** A condition to use instead of an equality on `destination`. */
+  /** SQL that selects the destination's rows by another index. Replaces the condition `destination = …`. */
   readonly isDestination?: RawBuilder<unknown>
   /** Only rows of streams blocked for this reason. Requires `destination`. */
   readonly blocked?: string | undefined
-  /** Rows of an account that has at most `FEW`. */
+  /** True if the account has at most `FEW` matching rows. The database then uses the index on accounts. */
   readonly isFew?: boolean
-  /** Bounds of `outbox_id` from `numbersWithin`: `from` is included, `to` is not. */
+  /** Bounds of `outbox_id` from `numbersWithin`: rows have at least `from` and less than `to`. */
   readonly from?: number
   readonly to?: number
 }
@@ -55,7 +55,7 @@ const JOINED = sql`
   left join sync_push_streams l on ${sql.raw(itsStream)}
   left join sync_remote_ids r on ${sql.raw(itsRemoteId)}`
 
-/** States to list by: the stored states, and the states that ready rows are shown with. */
+/** States to list by: the stored states, and the states that lists show for ready rows. */
 export const listedStates = ['ready', 'waiting', 'retrying', 'unmapped', 'held', 'delivered', 'dead', 'unknown', 'skipped'] as const
 export type ListedState = (typeof listedStates)[number]
 
@@ -79,8 +79,8 @@ export async function listOutbox(q: Query, { state, ...others }: OutboxListFilte
 }
 
 /**
- * Splits a list into one query for each destination and state, because the indexes on states begin with the destination.
- * Rows of a small account are found by account.
+ * Splits a list into one query for each destination and state, because the indexes on states begin with the
+ * destination. If an account has few rows, one query finds them by the index on accounts.
  */
 async function filtersByIndex(q: Query, filter: OutboxFilter, blocked: 'unmapped' | 'held' | undefined): Promise<OutboxFilter[]> {
   const { account, state, submissionId } = filter
@@ -109,8 +109,9 @@ function ofDestination(q: Query, destination: string) {
 }
 
 /**
- * Maximum rows of an account that are found by account, and maximum blocked streams whose rows are found by stream.
- * With more, the newest rows of a state soon include some of them.
+ * If an account has at most this many rows, they are found by account. If a destination has at most this many blocked
+ * streams, their rows are found by stream. Larger sets are found by reading the newest rows of the state, which soon
+ * include matches.
  */
 const FEW = 10_000
 
@@ -123,9 +124,8 @@ function isReadyAs(state: ListedState | undefined): state is keyof typeof readyA
 }
 
 /**
- * Finds the rows with this message id. Each destination, and each resend with the same id, has a row of its own. If
- * `id` is
- * a number, finds the row with this `outbox_id`.
+ * Finds the rows with this message id. One id can have several rows: one for each destination, and one for each resend
+ * with the same id. If `id` is a number, finds the row with this `outbox_id`.
  */
 export async function findOutboxRows(q: Query, id: string): Promise<OutboxEntry[]> {
   const outboxId = numberIn(id)
@@ -133,14 +133,14 @@ export async function findOutboxRows(q: Query, id: string): Promise<OutboxEntry[
   return await q.all(sql<OutboxEntry>`${ENTRY} from sync_outbox o ${JOINED} where ${which} order by o.outbox_id`)
 }
 
-/** Finds message ids that match a shortened id. Returns none if `shortened` is a number. */
+/** Finds up to `limit` message ids that begin with `shortened`. Finds none if `shortened` is a number. */
 export async function messageIdsLike(q: Query, shortened: string, limit: number): Promise<string[]> {
   return numberIn(shortened) === null ? await idsLike(q, 'sync_outbox', 'message_id', shortened.toLowerCase(), { limit }) : []
 }
 
 /**
- * Condition: a row is in this stored state. The state is a literal in the SQL, so both databases can use partial
- * indexes.
+ * Condition: row `o` is in this stored state. The SQL contains the state as a literal, which lets both databases use
+ * partial indexes.
  */
 export function isIn(state: OutboxState): RawBuilder<unknown> {
   return STOPPED.includes(state)
@@ -149,8 +149,8 @@ export function isIn(state: OutboxState): RawBuilder<unknown> {
 }
 
 /**
- * Condition: a row matches the filter.
- * @param byState whether the database should use the index on states instead of the index on accounts.
+ * Condition: row `o` matches the filter.
+ * @param byState true to use the index on states; false to use the index on accounts.
  */
 export function matches(q: Query, filter: OutboxFilter, byState = filter.state !== undefined && !filter.isFew) {
   const conditions = [sql`1 = 1`]
@@ -173,8 +173,8 @@ export function matches(q: Query, filter: OutboxFilter, byState = filter.state !
 }
 
 /**
- * Sort key of the list: the row's `outbox_id`. If an index on submissions or states fits better, this hides the primary
- * key's index from the database.
+ * The expression to sort the list by: `o.outbox_id`. If an index on submissions or states is faster, the expression is
+ * written so that the database can't use the primary key's index.
  */
 export function place(q: Query, { state, destination, submissionId, blocked, isFew }: OutboxFilter): RawBuilder<unknown> {
   const byIndex = submissionId !== undefined || blocked !== undefined || isFew || (state !== undefined && destination === undefined)
@@ -187,13 +187,13 @@ const STATES: readonly OutboxState[] = ['ready', 'delivered', ...STOPPED]
 /** Search criteria that no index supports. */
 interface OutboxSearch {
   /**
-   * Text to find in the change (such as `quotes.insert`), the ids, the failure, or the insured. Ignores case and
-   * accents.
+   * Text to find in the change (such as `quotes.insert`), the ids, the failure, or the insured. Ignores
+   * case and accents.
    */
   readonly text?: string | undefined
   /** Reason of the failure, as `reasonOf` returns it. */
   readonly reason?: string | undefined
-  /** @returns the row's failure text, as far as the viewer's role may see it. */
+  /** @returns the row's error text, with parts masked that the viewer's role may not see. */
   readonly errorOf: (row: OutboxEntry) => string | null
 }
 
@@ -219,9 +219,9 @@ export type FailedRow = OutboxEntry & { readonly state: 'dead' | 'unknown' | 're
 
 /**
  * Lists failed rows of a destination: the newest dead rows, the newest unknown rows, and retrying rows. Looks for
- * retrying rows only among the oldest waiting rows, because rows are sent in order.
+ * retrying rows only among the `limit` oldest waiting rows, because the oldest are sent first.
  * @param limit maximum number of rows to read for each state.
- * @returns the rows, and whether there may be more.
+ * @returns `hasMore`: there may be failed rows that aren't listed.
  */
 export async function failedRows(q: Query, destination: string, limit: number): Promise<{ rows: FailedRow[]; hasMore: boolean }> {
   const dead = await listOutbox(q, { destination, state: 'dead' }, limit)
@@ -232,7 +232,10 @@ export async function failedRows(q: Query, destination: string, limit: number): 
   return { rows: [...dead, ...unknown, ...retrying] as FailedRow[], hasMore: isFull }
 }
 
-/** @returns the last of the `limit` oldest waiting rows; null if no row waits. `isFull`: `limit` rows wait. */
+/**
+ * @returns the last of the `limit` oldest ready rows; null if no row is ready. `isFull`: there are at least `limit`
+ * ready rows.
+ */
 async function lastAmongOldest(q: Query, destination: string, limit: number) {
   const of = byFirstColumn(q, 'destination', destination)
   const row = await q.one(sql<{ outbox_id: number | null; n: number }>`

@@ -9,7 +9,7 @@ import { passedText, type SentRecord } from './passed.ts'
 export interface ResendSelection {
   readonly since?: TimeText | undefined
   readonly until?: TimeText | undefined
-  /** First and last `seq`, both included. */
+  /** Lowest and highest `seq` to resend. */
   readonly seq?: readonly [number, number] | undefined
   readonly submissionId?: string | undefined
   readonly entity?: string | undefined
@@ -21,7 +21,7 @@ export interface ResendChange extends FanOutChange {
   readonly isEmptied: boolean
 }
 
-/** Reads the selected changes with numbers after `after` and up to `to`. */
+/** Reads the selected changes whose numbers are above `after` and at most `to`. */
 export async function selectedChanges(
   q: Query,
   accounts: readonly string[],
@@ -44,9 +44,9 @@ function isLogged(q: Query, { since, until }: ResendSelection): RawBuilder<unkno
   return conditions
 }
 
-/** A record that has selected changes. */
+/** A record that has at least one selected change. */
 export interface SelectedRecord extends SentRecord {
-  /** Number of the last change to consider. */
+  /** Changes with a higher number are ignored. */
   readonly upTo: number
 }
 
@@ -79,7 +79,7 @@ export async function newestSelected(
   return new Map(found.map(({ account, entity, entity_id: entityId, seq }) => [passedText({ account, entity, entityId }), seq]))
 }
 
-/** Reads the newest changes of a submission, or the change with number `seq`, ascending. */
+/** Reads the change with the number `seq`, or the `limit` newest changes of a submission, ascending. */
 export async function changesToPreview(
   q: Query,
   accounts: readonly string[],
@@ -92,7 +92,9 @@ export async function changesToPreview(
   return await changesWhere(q, sql`seq in (${newest})`)
 }
 
-/** Reads the changes with these numbers. Prevents purges of their submissions until the transaction ends. */
+/**
+ * Reads the changes with these numbers. Until the transaction ends, the submissions of these changes can't be purged.
+ */
 export async function changesToResend(tx: Tx, seqs: readonly number[]): Promise<ResendChange[]> {
   const given = seqs.map((seq) => ({ seq }))
   const isGiven = sql`seq in (select seq from ${valuesTable(tx, { seq: 'int' }, given)})`
@@ -106,7 +108,9 @@ function changesWhere(q: Query, condition: RawBuilder<unknown>): Promise<ResendC
   return changesOf(q, sql`where ${condition} order by seq`)
 }
 
-/** Counts these changes at a destination: `waiting` to be sent, and `givenUp` (dead or unknown). */
+/**
+ * Counts which of these changes a destination hasn't received. `waiting`: still to be sent. `givenUp`: dead or unknown.
+ */
 export async function unsettledAmong(
   q: Query,
   destination: string,

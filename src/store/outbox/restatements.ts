@@ -8,7 +8,7 @@ import { specOf } from '../schema/table.ts'
 
 /**
  * Submissions to send again after a restore. A destination may have received changes that the restored change log
- * doesn't contain. No stored change corrects them, so the current state of the submission is sent.
+ * doesn't contain. No stored change would correct these, so the submission's current state is sent.
  */
 
 export interface Restatement {
@@ -19,7 +19,7 @@ export interface Restatement {
 
 const restatements = specOf(syncRestatements)
 
-/** A submission is sent again after this time in ms, even if it couldn't be read from the service again. */
+/** Wait in ms for the submission's new read. After that, the submission is sent even without the read. */
 const LONGEST_WAIT_MS = 3_600_000
 
 export async function requestRestatements(tx: Tx, requested: readonly Restatement[]): Promise<void> {
@@ -32,8 +32,9 @@ export async function requestRestatements(tx: Tx, requested: readonly Restatemen
 }
 
 /**
- * @returns the next submission to send again: read completely in the newest log epoch, or requested over an hour ago;
- * null if there is none. `isNew`: tracked only since that epoch began.
+ * Finds the next submission to send again. Waits until all reads of the submission were repeated in the newest log
+ * epoch, but at most an hour.
+ * @returns null if no submission is ready. `isNew`: the submission is tracked only since that epoch began.
  */
 export async function nextRestatement(q: Query, destination: string): Promise<(Restatement & { readonly isNew: boolean }) | null> {
   const began = sql`(select began_at from sync_log_epochs order by epoch_no desc limit 1)`

@@ -14,8 +14,8 @@ import { namesClient } from './push-map.ts'
 import { givenStreams, type StreamKey } from './streams.ts'
 
 /**
- * Error text of a change that was skipped because the record's id at the target is unknown. When the insert is retried,
- * its followers are found by this text.
+ * Error text of a change that was skipped because the record's id at the target is unknown. If the insert of the record
+ * is retried, the changes with this text are retried too.
  */
 export const ID_NOT_KNOWN =
   "not sent: the target's id of the record is not known, because its insert was left out, was never taken, or was taken without an id"
@@ -40,13 +40,13 @@ export interface OutboxRow extends QueuedChange {
   readonly outboxId: number
   readonly snapshot: boolean
   /**
-   * Time of the change; '' if the change log no longer has the change or its content is damaged. Such a row can't be
-   * sent.
+   * Time of the change. Empty if the change log no longer has the change, or if its content is damaged. Such a row
+   * can't be sent.
    */
   readonly changedAt: TimeText
   readonly before: Row | null
   readonly after: Row | null
-  /** Exact JSON text of `after` in the log. Null on Postgres and for snapshot rows. */
+  /** JSON text of `after`, exactly as stored in the change log. Null on Postgres and for snapshot rows. */
   readonly afterText: string | null
   readonly attempts: number
   /** HTTP status of the last attempt. */
@@ -55,8 +55,8 @@ export interface OutboxRow extends QueuedChange {
   readonly uncertain: boolean
   readonly progress: PushProgress | null
   /**
-   * When the last attempt before this claim ended. With `StreamClaim.lookupAfterMs`: when it may have begun. Null if
-   * none.
+   * When the last attempt before this claim ended; null if there was none. If the claim has `lookupAfterMs`, an attempt
+   * without a stored outcome has the time when it was claimed.
    */
   readonly triedAt: TimeText | null
   /** Set if an operator resends the change: with the `same` message id or a `new` one. */
@@ -65,7 +65,7 @@ export interface OutboxRow extends QueuedChange {
   readonly leftFilter: boolean
   readonly remoteId: string | null
   readonly mapping: { readonly client: string; readonly policy: string | null; readonly fields: Readonly<Record<string, string>> } | null
-  /** The submission's current row, without `raw`; null if there is none or it wasn't requested. */
+  /** The submission's current row, without `raw`. Null if the row doesn't exist or wasn't requested. */
   readonly submission: Row | null
   /** For a message, `thread_messages.direction` (`inbound`: written by the brokerage); otherwise null. */
   readonly direction: string | null
@@ -103,15 +103,15 @@ interface Found {
 }
 
 export interface FirstRows {
-  /** Rows by the key `account stream`. Streams without rows are missing. */
+  /** Rows by the text `account stream`. Streams without ready rows are missing. */
   readonly byStream: ReadonlyMap<string, OutboxRow[]>
-  /** Whether the byte limit left out rows. */
+  /** Whether rows were left out because of the limit in bytes. */
   readonly isFull: boolean
 }
 
 /**
- * Reads the first `limit` ready rows of each stream, oldest first. Stops at the byte limit, but returns at least one
- * row.
+ * Reads the first `limit` ready rows of each stream. If all rows together exceed `CLAIM_BYTES`, the newest are left
+ * out, but at least one row is returned.
  * @param options `submissions`: whether to also read the submissions' current rows.
  */
 export async function firstRows(
@@ -154,8 +154,8 @@ const unqueued = {
 type UnsentRow = QueuedChange & { readonly snapshot: object | null; readonly leftFilter?: boolean }
 
 /**
- * Returns rows as a sender would get them now, numbered from 1 in the given order. The rows needn't be in the outbox.
- * Writes nothing.
+ * Adds to rows what a sender would get now, such as content and mapping. The rows needn't be in the outbox. Their
+ * `outboxId` is their position in the given order, from 1. Writes nothing.
  */
 export async function rowsAsSent(q: Query, rows: readonly UnsentRow[], destination: string): Promise<OutboxRow[]> {
   const given = rows.map(({ messageId, account, submissionId, entity, entityId, operation, cause, seq, snapshot, leftFilter }, index) => ({
@@ -178,7 +178,10 @@ export async function rowsAsSent(q: Query, rows: readonly UnsentRow[], destinati
   return await completed(q, await readRows(q, asSent))
 }
 
-/** Reads the delivered rows among these ids, with all data that was sent, in order. Claims nothing. */
+/**
+ * Reads the delivered rows among these ids, in order, with everything that is needed to send a row. Doesn't
+ * claim the rows.
+ */
 export async function deliveredRows(q: Query, outboxIds: readonly number[]): Promise<OutboxRow[]> {
   const taken = sql`${givenIds(q, outboxIds)} join sync_outbox o on o.outbox_id = given.outbox_id and o.state = 'delivered'`
   return await completed(q, await readRows(q, taken))
@@ -193,7 +196,7 @@ async function completed(q: Query, found: readonly Found[]): Promise<OutboxRow[]
 }
 
 async function readRows(q: Query, from: RawBuilder<unknown>): Promise<Found[]> {
-  // On SQLite, `+` keeps the driver from decoding the column, so the query returns the exact JSON text.
+  // On SQLite, the driver parses JSON columns. The `+` prevents this, so that the query returns the exact JSON text.
   const after = q.kind === 'sqlite' ? sql`+c.after` : sql`c.after`
   const rows = await q.all(sql<Found>`
     select o.stream, o.outbox_id, o.message_id, o.account, o.submission_id, o.entity, o.entity_id, o.operation, o.cause, o.seq, o.snapshot,
@@ -229,7 +232,7 @@ export function amongIds(q: Pick<Query, 'kind'>, outboxIds: readonly number[]): 
 }
 
 /**
- * Finds the directions of messages. Uses the change if it contains the full message, otherwise the mirror.
+ * Reads the direction of each message: from the change if it contains the full message, otherwise from the mirror.
  * @returns directions by `outbox_id`.
  */
 async function readDirections(q: Query, found: readonly Found[]): Promise<ReadonlyMap<number, string>> {
@@ -263,14 +266,15 @@ function messageText(account: string, entityId: string): string {
 
 type Content = Pick<Found, 'changed_at' | 'before' | 'after' | 'after_text'>
 
-/** Content of the change. The change log has the content of a change; the outbox has the content of a snapshot row. */
+/** The row's content, from the change log or, for a snapshot row, from the outbox. */
 function contentOf(row: Found): Content {
   if (row.snapshot === null) return isWhole(row.before) && isWhole(row.after) ? row : { changed_at: null, before: null, after: null }
   return { before: null, ...(JSON.parse(row.snapshot) as { changed_at: TimeText; after: Row }) }
 }
 
 /**
- * @returns whether the content is null or a JSON object. Text or a number is damage, such as a manual edit of the log.
+ * @returns whether the content is null or a JSON object. Any other JSON value means damage, such as a manual edit of
+ * the change log.
  */
 function isWhole(columns: Row | null): boolean {
   return columns === null || isObject(columns)
@@ -308,13 +312,12 @@ function outboxRow(row: Found, submission: Row | null, direction: string | null)
 }
 
 /**
- * Maximum size in bytes of the changes in one claim. Parsing them blocks the event loop, and several claims are in
- * memory
- * at the same time.
+ * Maximum size in bytes of the changes in one claim. Larger claims would block the event loop while they are parsed.
+ * Several claims are in memory at the same time.
  */
 const CLAIM_BYTES = 2 << 20
 
-/** `isFull`: the byte limit left out rows. */
+/** @returns the ids of the rows to claim. `isFull`: rows were left out because of the limit in bytes. */
 async function firstIds(
   q: Query,
   streams: readonly StreamKey[],
@@ -330,7 +333,10 @@ interface Measured {
   readonly bytes: number
 }
 
-/** Measures the first rows of each stream. SQLite and Postgres need different queries to use the index on streams. */
+/**
+ * Measures the first `limit` ready rows of each stream. SQLite and Postgres need different queries to use the
+ * index on streams.
+ */
 async function measureRows(q: Query, streams: readonly StreamKey[], limit: number): Promise<readonly Measured[]> {
   const given = givenStreams(q, streams)
   const ofStream = (columns: string) => sql`
@@ -349,7 +355,7 @@ async function measureRows(q: Query, streams: readonly StreamKey[], limit: numbe
     order by o.outbox_id`)
 }
 
-/** @returns ids of the oldest rows that together have at most `limit` bytes; at least one. */
+/** @returns the ids of the first rows that together have at most `limit` bytes; at least one id. */
 function oldestWithin(rows: readonly Measured[], limit: number): number[] {
   let bytes = 0
   const tooMany = rows.findIndex((row, position) => {
@@ -360,9 +366,8 @@ function oldestWithin(rows: readonly Measured[], limit: number): number[] {
 }
 
 /**
- * SQL for the size of a value in bytes. On Postgres, a small value's stored size is used, which is faster than
- * converting
- * the value to text.
+ * SQL for the size of a value in bytes. On Postgres, a value of less than 2,000 stored bytes counts with its stored
+ * size, because converting the value to text is slower.
  */
 function bytesOf(q: Query, column: RawBuilder<unknown>): RawBuilder<unknown> {
   if (q.kind === 'sqlite') return sql`coalesce(octet_length(${column}), 0)`

@@ -17,8 +17,8 @@ export interface SnapshotRow {
 }
 
 /**
- * Rows that a snapshot contains. Order: accounts by name, then submissions by id, then tables in the order of
- * `entities`.
+ * Which rows a snapshot contains; null means all tables. A snapshot reads accounts by name, then submissions by id,
+ * then tables in the order of `entities`.
  */
 export interface SnapshotScope {
   readonly accounts: readonly string[]
@@ -27,11 +27,14 @@ export interface SnapshotScope {
 
 export interface SnapshotPage {
   readonly rows: readonly SnapshotRow[]
-  /** Where the next page begins; null after the last page. */
+  /** The last row of this page, where the next page continues; null after the last page. */
   readonly position: SnapshotPosition | null
 }
 
-/** Reads about `limit` rows after `position`. The page ends when it is full or after reading `limit` tables. */
+/**
+ * Reads the next rows after `position`. The page ends after `limit` rows, or after `limit` tables even if they
+ * have few rows.
+ */
 export async function snapshotPage(
   q: Query,
   scope: SnapshotScope,
@@ -54,7 +57,7 @@ export async function snapshotPage(
   return { rows, position: at }
 }
 
-/** Reads the rows of a submission in these tables, up to `limitEach` rows of each table. */
+/** Reads the rows of a submission in these tables, at most `limitEach` rows of each table. */
 export async function rowsOfSubmission(
   q: Query,
   tables: readonly string[],
@@ -71,9 +74,8 @@ export async function rowsOfSubmission(
 }
 
 /**
- * @returns where to continue: the rest of the current table, the submission's next table, or the next submission; null
- * at
- * the end.
+ * @returns where to continue after `at`: in the same table, in the submission's next table, or in the next submission.
+ * Null at the end.
  */
 async function nextTable(
   q: Query,
@@ -106,8 +108,8 @@ interface Placed {
 }
 
 /**
- * @returns for each record, whether the snapshot will still reach it. If so, its changes needn't be queued, because the
- * snapshot will contain them.
+ * @returns for each record, whether the snapshot will still reach the record. If so, its changes needn't be queued,
+ * because the snapshot's row will contain them.
  */
 export async function stillToCome(q: Query, position: SnapshotPosition | null, records: readonly Placed[]): Promise<boolean[]> {
   if (position === null) return records.map(() => true)

@@ -4,10 +4,9 @@ import { dbTime, rowLock, valuesTable } from '../engine/sql.ts'
 import type { StreamBlock } from '../schema/push.ts'
 
 /**
- * Streams of the outbox. A stream has a row in `sync_push_streams` while it has ready rows or a row holds it
- * (`held_by`).
- * A transaction that adds or removes ready rows locks the stream first. Otherwise another transaction could delete the
- * stream as empty.
+ * A stream has a row in `sync_push_streams` while the stream has ready rows, or while a dead or unknown row blocks it
+ * (`held_by`). A transaction that adds or removes ready rows locks the stream first. Otherwise another transaction
+ * could delete the stream as empty.
  */
 
 /** Identifies a stream: the changes of one submission for one destination. */
@@ -26,13 +25,13 @@ export function streamsOf(rows: readonly StreamKey[]): StreamKey[] {
 }
 
 /**
- * Creates missing streams, due immediately, and locks all of them.
+ * Creates missing streams, due immediately. Locks new and existing streams.
  * @param keys distinct keys.
  */
 export async function openStreams(tx: Tx, keys: readonly StreamKey[]): Promise<void> {
   if (keys.length === 0) return
-  // The update changes nothing. It locks the existing rows in key order, as all other code does, which avoids
-  // deadlocks.
+  // The update changes nothing, but locks the existing rows in the order of their keys. All code locks in this order,
+  // which avoids deadlocks.
   const kept = tx.kind === 'sqlite' ? sql`do nothing` : sql`(destination, account, stream) do update set due_at = sync_push_streams.due_at`
   await tx.run(sql`
     insert into sync_push_streams (destination, account, stream, due_at)
@@ -48,7 +47,7 @@ export interface LockedStream extends StreamKey {
   readonly in_flight: number
 }
 
-/** Locks the streams that exist, in key order. */
+/** Locks those of the given streams that exist, in the order of their keys. */
 export async function lockStreams(tx: Tx, keys: readonly StreamKey[]): Promise<LockedStream[]> {
   if (keys.length === 0) return []
   const lock = rowLock(tx, 'for update of l')
@@ -60,14 +59,14 @@ export async function lockStreams(tx: Tx, keys: readonly StreamKey[]): Promise<L
     order by l.destination, l.account, l.stream ${lock}`)
 }
 
-/** Ends the leases of streams and makes the streams due immediately. Lock them first. */
+/** Ends the leases of streams and makes the streams due immediately. Lock the streams first. */
 export async function makeDue(tx: Tx, streams: readonly StreamKey[]): Promise<void> {
   await tx.run(sql`
     update sync_push_streams set lease_token = null, due_at = ${dbTime(tx)}
     where (destination, account, stream) in (select destination, account, stream from ${givenStreams(tx, streams)})`)
 }
 
-/** Deletes streams that have no ready rows and that no row holds. Lock them first. */
+/** Deletes those of the given streams that have no ready rows and aren't blocked by a row. Lock the streams first. */
 export async function closeEmptyStreams(tx: Tx, keys: readonly StreamKey[]): Promise<void> {
   if (keys.length === 0) return
   await tx.run(sql`

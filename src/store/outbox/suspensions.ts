@@ -6,8 +6,8 @@ import { wake } from '../engine/notify.ts'
 import { dbTime } from '../engine/sql.ts'
 
 /**
- * Maximum delay between probes of a suspended destination: for the first 20 probes (about 9 minutes), and for later
- * probes.
+ * Maximum delay between probes of a suspended destination. The first 20 probes (about 9 minutes) have the first limit,
+ * later probes the second.
  */
 const [FIRST_DELAYS_MS, LATER_DELAYS_MS] = [30_000, 300_000]
 const FIRST_PROBES = 20
@@ -18,11 +18,10 @@ const LOGIN_DELAY_MS = 900_000
 export interface ProbeDelay {
   /**
    * `soon`: after growing delays. `slowly`: every 15 minutes. `manually`: only after an operator resumes the
-   * destination or
-   * the settings change.
+   * destination or the settings change.
    */
   readonly retry: 'soon' | 'slowly' | 'manually'
-  /** First delay in ms. Each further delay is twice as long. */
+  /** First delay in ms. Each later delay is twice as long as the one before, up to a maximum. */
   readonly baseMs: number
   /** Minimum delay in ms that the target requested; 0 if none. */
   readonly leastMs: number
@@ -30,13 +29,13 @@ export interface ProbeDelay {
 
 export interface Suspension extends ProbeDelay {
   readonly reason: string
-  /** Fingerprint of the settings that the target rejected. */
+  /** Fingerprint of the settings in use when the target rejected the requests. */
   readonly refusedWith: string
 }
 
 /**
- * Suspends a destination, or schedules the next probe if it is already suspended. Leaves a paused destination
- * unchanged.
+ * Suspends a destination, or schedules the next probe if the destination is already suspended. Doesn't change
+ * a paused destination.
  */
 export async function suspendDestination(db: Db, name: string, suspension: Suspension): Promise<void> {
   const { reason, refusedWith } = suspension
@@ -52,8 +51,8 @@ export async function suspendDestination(db: Db, name: string, suspension: Suspe
 }
 
 /**
- * Schedules the next probe of a suspended destination. Call this if the last probe didn't show whether the endpoint
- * works.
+ * Schedules the next probe of a suspended destination. Call this if the last probe didn't show whether
+ * the endpoint works.
  */
 export async function postponeProbe(db: Db, name: string, delay: ProbeDelay): Promise<void> {
   await db.write('destination-state', async (tx) => {
@@ -72,8 +71,8 @@ export async function endSuspension(db: Db, name: string): Promise<void> {
 }
 
 /**
- * Makes the next probe of a suspended destination due now. Call this if the last probe sent nothing or the settings
- * changed.
+ * Makes the next probe of a suspended destination due now. Call this if the last probe sent nothing or
+ * the settings changed.
  */
 export async function probeNow(db: Db, name: string): Promise<void> {
   await db.write('destination-state', async (tx) => {
@@ -83,9 +82,9 @@ export async function probeNow(db: Db, name: string): Promise<void> {
 }
 
 /**
- * Claims the due probe of a suspended destination. If no stream has anything to send, makes the destination active
- * instead.
- * @param leaseMs delay until the next probe if the outcome of this one isn't stored.
+ * Claims the due probe of a suspended destination. If all streams are blocked or there are none, makes the destination
+ * active instead, because there is nothing to probe with.
+ * @param leaseMs delay in ms until the next probe, if the outcome of this probe isn't stored.
  * @returns whether the caller may send a probe.
  */
 export async function takeProbe(tx: Tx, name: string, leaseMs: number): Promise<boolean> {
@@ -98,7 +97,7 @@ export async function takeProbe(tx: Tx, name: string, leaseMs: number): Promise<
   return false
 }
 
-/** Makes a claimed probe due again. Call this if no stream was due, so nothing was sent. */
+/** Makes a claimed probe due again. Call this if nothing was sent because no stream was due. */
 export async function returnProbe(tx: Tx, name: string): Promise<void> {
   await tx.run(sql`update sync_destinations set retry_at = ${dbTime(tx)} where destination = ${name} and state = 'suspended'`)
 }

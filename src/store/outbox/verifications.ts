@@ -9,19 +9,18 @@ import type { VerificationSummary } from './destinations.ts'
 import type { NewOutboxRow } from './fan-out.ts'
 import { amongIds, type OutboxRow } from './rows.ts'
 
-/** Delivered changes to ask the target about. A missing field doesn't restrict the selection. */
+/** Selects delivered changes to ask the target about. A missing field doesn't restrict the selection. */
 export interface DeliveredSelection {
   readonly submissionId?: string | undefined
   readonly since?: TimeText | undefined
 }
 
-/** Outbox rows that one step searches. */
+/** Number of outbox rows that one call of `deliveredAfter` searches. */
 const LOOKED = 5_000
 
 /**
- * Finds rows after `after` (0 to begin) whose changes count as delivered. For a resent change, only its newest row
- * counts.
- * @returns outbox ids, and the next call's `after`; null if no rows remain.
+ * Finds delivered rows after `after` (0 to begin). If a change was resent, only its newest row is found.
+ * @returns outbox ids, and `after` for the next call; null if no rows remain.
  */
 export async function deliveredAfter(
   q: Query,
@@ -42,8 +41,8 @@ export async function deliveredAfter(
 }
 
 /**
- * Condition: row `o` is the newest row of its change. No later row `n` has the same message id, and none resends the
- * change with a new id.
+ * Condition: row `o` is the newest row of its change. No later row `n` has the same message id, and no later row
+ * resends the change with a new id.
  */
 const IS_NEWEST = sql`
   not exists (select 1 from sync_outbox n where n.message_id = o.message_id and n.destination = o.destination
@@ -54,9 +53,9 @@ const IS_NEWEST = sql`
       and n.resent is not null and n.outbox_id > o.outbox_id))`
 
 /**
- * Finds delivered rows that the target may legitimately lack.
- * @returns reasons by outbox id. `mapped`: the submission got another client later. `dropped`: the target deleted the
- * record as requested.
+ * Finds delivered rows whose record the target may lack without a fault.
+ * @returns reasons by outbox id. `mapped`: the submission's mapping was changed after the delivery. `dropped`: the
+ * target deleted the record as requested.
  */
 export async function unexpected(q: Query, outboxIds: readonly number[]): Promise<ReadonlyMap<number, 'mapped' | 'dropped'>> {
   if (outboxIds.length === 0) return new Map()
@@ -73,7 +72,7 @@ export interface Verified {
   readonly result: VerificationResult
 }
 
-/** Stores a target's answers. Keeps `repaired_at`, but clears it if the target lacks the change again. */
+/** Stores what a target answered about rows. Keeps `repaired_at`, except if the target now lacks the change again. */
 export async function storeVerifications(tx: Tx, destination: string, verified: readonly Verified[]): Promise<void> {
   if (verified.length === 0) return
   const rows = verified.map(
@@ -98,21 +97,19 @@ export async function storeVerifications(tx: Tx, destination: string, verified: 
 const GIVEN = { account: 'text', message_id: 'text', submission_id: 'text', entity: 'text', entity_id: 'text', result: 'text' } as const
 
 /**
- * Condition: a newer change of the same record waits. A repair would delete the record's id at the target, and the
- * waiting
- * change would then be skipped.
+ * Condition: a newer change of the same record is ready. A repair would delete the record's stored id at the target,
+ * and the newer change would then be skipped.
  */
 const aNewerWaits = (tx: Tx) => sql`
   exists (select 1 from sync_outbox n where n.destination = o.destination and n.account = o.account and n.stream = o.stream and n.state = 'ready'
     and n.entity = o.entity and n.entity_id = o.entity_id and ${unindexed(tx, 'n.seq')} > o.seq)`
 
-/** A row to resend with its message id unchanged. */
+/** A row to send again with the same message id. */
 export type Requeued = Omit<NewOutboxRow, 'uncertain'> & { readonly outboxId: number }
 
 /**
- * Finds which of these rows still count as delivered and can be queued again, in order. Leaves out rows whose record
- * has a
- * newer waiting change. Also leaves out rows whose record the target deleted as requested.
+ * Finds which of these rows can be queued again, in order. A row can't be queued again if its change was resent, if a
+ * newer change of its record is ready, or if the target deleted the record as requested.
  */
 export async function stillDelivered(tx: Tx, destination: string, outboxIds: readonly number[]): Promise<Requeued[]> {
   if (outboxIds.length === 0) return []
@@ -139,9 +136,8 @@ export async function stillDelivered(tx: Tx, destination: string, outboxIds: rea
 }
 
 /**
- * Marks changes as queued again. For an insert, also deletes the record's stored id at the target, because the target
- * will
- * assign a new id.
+ * Stores that these changes were queued again. For an insert, also deletes the record's stored id at the target,
+ * because the target will assign a new id.
  */
 export async function markRepaired(tx: Tx, destination: string, rows: readonly Requeued[]): Promise<void> {
   for (const { account, messageId, operation, entity, entityId } of rows) {
@@ -155,13 +151,13 @@ export async function markRepaired(tx: Tx, destination: string, rows: readonly R
   }
 }
 
-/** Stores the counts of a verification that wasn't limited to a submission or a period. */
+/** Stores the counts of a full verification, which wasn't limited to a submission or a period. */
 export async function storeVerificationSummary(tx: Tx, destination: string, summary: VerificationSummary): Promise<void> {
   await tx.run(sql`
     update sync_destinations set verified_at = ${dbTime(tx)}, verified = ${JSON.stringify(summary)} where destination = ${destination}`)
 }
 
-/** Counts a target's answers since a time, by result. */
+/** Counts the target's answers since a time, by result. */
 export async function foundSince(q: Query, destination: string, since: TimeText): Promise<Record<VerificationResult, number>> {
   const rows = await q.all(sql<{ result: VerificationResult; n: number }>`
     select result, count(*) as n from sync_push_verifications
@@ -171,10 +167,9 @@ export async function foundSince(q: Query, destination: string, since: TimeText)
 }
 
 /**
- * Counts the changes that a target lacks by its last answer. Leaves out changes that were resent since, and records
- * that
- * the target deleted as requested.
- * @returns the count and the time of the oldest of these answers.
+ * Counts the changes that the target lacked when last asked. Leaves out changes that were queued again since then, and
+ * records that the target deleted as requested.
+ * @returns the number of changes, and the time of the oldest counted answer.
  */
 export async function lackingAt(q: Query, destination: string): Promise<{ readonly count: number; readonly oldest_at: TimeText | null }> {
   const row = await q.one(sql<{ count: number; oldest_at: TimeText | null }>`

@@ -23,9 +23,9 @@ interface StreamLease extends StreamKey {
 
 /** A stream that this process has leased. The process may send its rows until the lease ends. */
 export interface ClaimedStream extends StreamLease {
-  /** The first ready rows of the stream, in order; at least one. */
+  /** The first ready rows of the stream, in order. Empty if the stream has no ready rows any more. */
   readonly rows: readonly OutboxRow[]
-  /** Whether the claim reached its byte limit. If so, more rows may be due. */
+  /** True if ready rows were left out because of the limit in bytes. Then claim again. */
   readonly isFull: boolean
   /** Whether the first row is a probe of a suspended destination. */
   readonly isProbe: boolean
@@ -36,14 +36,13 @@ export interface StreamClaim {
   readonly rowsPerStream: number
   readonly leaseMs: number
   /**
-   * Marks rows as attempted when claiming them. If the process dies, the next sender knows that they may have been
-   * sent.
+   * Whether to mark the claimed rows as possibly sent. If this process dies, the next sender knows that the rows may
+   * have been sent.
    */
   readonly uncertain: boolean
   /**
-   * With `uncertain`: also sets `tried_at` of the claimed rows to now. A row with an unknown outcome keeps its
-   * `tried_at` if
-   * that is less than this many ms ago.
+   * With `uncertain`: also sets `tried_at` of the claimed rows to now. A row that already had an unknown outcome keeps
+   * its `tried_at`, if that is less than this many ms ago.
    */
   readonly lookupAfterMs?: number | undefined
   readonly withoutSubmissions?: boolean
@@ -62,11 +61,11 @@ export interface RowResult {
   readonly detail: string | null
   readonly error: string | null
   readonly progress: PushProgress | null
-  /** The record's id at the target; null keeps the stored id. */
+  /** The record's id at the target; null keeps the id that is stored. */
   readonly remoteId: string | null
 }
 
-/** The result of a claimed stream, and when the stream is due again. */
+/** The results of a claimed stream's rows, and when the stream is due again. */
 export interface StreamResult {
   readonly stream: ClaimedStream
   readonly rows: readonly RowResult[]
@@ -87,8 +86,8 @@ export const claimedStreams = new Leased<StreamLease>({
 })
 
 /**
- * Claims due streams of a destination, longest due first. A paused destination or one that backs off gets none. A
- * suspended destination gets at most one stream with one row, the probe.
+ * Claims due streams of a destination, the longest due first. Claims none if the destination is paused or backs off. If
+ * the destination is suspended, claims at most one stream with one row, the probe.
  */
 export async function claimStreams(db: Db, destination: string, claim: StreamClaim): Promise<ClaimedStream[]> {
   const leaseToken = newLeaseToken(db)
@@ -106,9 +105,8 @@ export async function claimStreams(db: Db, destination: string, claim: StreamCla
       if (isProbe) await returnProbe(tx, destination)
       return []
     }
-    // After a switch to another server, these rows may already have been sent from the former server. Don't send them
-    // until
-    // the change log is checked.
+    // After a switch to another database server, the former server may already have sent these rows. Don't send them
+    // until the change log is checked.
     await requireCheckedServer(tx)
     const { byStream, isFull } = await firstRows(tx, keys, {
       limit: isProbe ? 1 : claim.rowsPerStream,
@@ -120,18 +118,19 @@ export async function claimStreams(db: Db, destination: string, claim: StreamCla
     if (isFull && left.length > 0) await makeDue(tx, left)
     if (claim.uncertain) await setUncertain(tx, streams.flatMap(certainRows), true)
     if (claim.uncertain && claim.lookupAfterMs !== undefined) await noteAttempts(tx, streams, claim.lookupAfterMs)
-    // The update returns streams in any order. Sort them by their oldest row; that stream has usually waited longest.
+    // The update returns streams in any order. Sort the streams by their oldest row, because the oldest row has usually
+    // waited longest.
     return streams.sort((a, b) => (a.rows[0]?.outboxId ?? 0) - (b.rows[0]?.outboxId ?? 0))
   }
-  // If a power failure undid `uncertain`, an attempt with an unknown outcome would go unnoticed. A lost lease is
-  // harmless.
+  // With `uncertain`, the transaction must survive a power failure. Otherwise an attempt with an unknown outcome would
+  // go unnoticed. Without `uncertain`, only the lease is lost, which does no harm.
   return db.write('outbox-claim', take, { relaxedDurability: !claim.uncertain })
 }
 
 /**
  * Stores the results of claimed streams.
- * @param options `relaxedDurability`: a power failure may undo the transaction.
- * @returns results that were not stored, because their lease was lost.
+ * @param options `relaxedDurability`: allows that a power failure undoes the transaction.
+ * @returns the results that weren't stored, because this process lost the lease.
  */
 export async function settleStreams(
   db: Db,
@@ -154,7 +153,10 @@ export async function settleStreams(
   return db.write('outbox-settle', settle, options)
 }
 
-/** Removes the results of skipped rows whose insert is ready again. These rows must be sent after the insert. */
+/**
+ * Removes the results of rows that were skipped because their insert wasn't delivered, if that insert is ready again.
+ * These rows stay ready, to be sent after the insert.
+ */
 async function withoutRequeued(tx: Tx, results: readonly StreamResult[]): Promise<readonly StreamResult[]> {
   const skipped = results.flatMap(({ rows }) => rows.filter(({ state, error }) => state === 'skipped' && error === ID_NOT_KNOWN))
   if (skipped.length === 0) return results
@@ -187,7 +189,7 @@ async function writeRows(tx: Tx, results: readonly StreamResult[]): Promise<void
   await tx.updateMany(outbox, SETTLED, others)
 }
 
-/** Masks tax ids, because the answer of a target may repeat them. */
+/** Masks tax ids in `progress`, because it contains the target's answer, which may repeat them. */
 function protectedProgress(tx: Tx, { account, entity, entityId }: OutboxRow, progress: PushProgress): string {
   return tx.protection.text(JSON.stringify(progress), { account, table: entity, key: entityId, column: 'raw' })
 }
@@ -225,7 +227,7 @@ async function writeStreams(tx: Tx, results: readonly StreamResult[], mapped: Re
   const streams = results.map(({ stream, rows, next }) => {
     const blocked = next.type === 'blocked' && !(next.as === 'unmapped' && mapped.has(streamText(stream))) ? next.as : null
     const held_by = blocked === 'held' ? (rows.findLast(({ state }) => state === 'dead' || state === 'unknown')?.outboxId ?? null) : null
-    // If a mapping was stored since the claim, the stream isn't blocked and is due now.
+    // If a mapping was stored after the claim, the stream is not blocked and is due now.
     const waits = next.type === 'due' || blocked === 'unmapped'
     const inMs = waits ? Math.max(0, Math.round(next.inMs ?? 0)) : 0
     const { destination, account, stream: name } = stream
@@ -277,15 +279,17 @@ export async function releaseStreams(
 }
 
 /**
- * Releases all claimed streams of a destination. Rows stay marked as uncertain. Call this only if this process is the
- * only
- * sender, and while nothing is being sent.
+ * Releases all claimed streams of a destination. Rows stay marked as uncertain. Call this only if no other process
+ * sends, and while this process sends nothing.
  */
 export async function releaseAllStreams(db: Db, destination: string): Promise<void> {
   await db.write('outbox-release', (tx) => claimedStreams.releaseAll(tx, { destination }))
 }
 
-/** Sets `tried_at` to now. Keeps the time of an uncertain earlier attempt that is less than `lookupAfterMs` ago. */
+/**
+ * Sets `tried_at` of the claimed rows to now. If an uncertain earlier attempt is less than `lookupAfterMs` ago, keeps
+ * that time.
+ */
 async function noteAttempts(tx: Tx, streams: readonly ClaimedStream[], lookupAfterMs: number): Promise<void> {
   const now = tx.clock.now()
   const rows = streams.flatMap((stream) => stream.rows)

@@ -18,7 +18,7 @@ const NO_AGREEMENT = [
 const BROKEN = ['the connection to Postgres broke off', 'check the log of the server, or of the proxy in front of it'] as const
 const NO_TLS = ['the Postgres server does not offer TLS', 'switch it on there, or remove it from the URL'] as const
 
-/** The pool's error message if no connection becomes free in time. */
+/** Error message of pg's pool if no connection becomes free in time. */
 const POOL_EXHAUSTED = 'timeout exceeded when trying to connect'
 const NONE_FREE = [
   'no connection to Postgres became free in time',
@@ -30,7 +30,7 @@ const BROKEN_OFF = /^(?:Connection terminated unexpectedly|Client has encountere
 const LOCK_TIMEOUT = '55P03'
 const READ_ONLY = '25006'
 
-/** Problems that are temporary or that an administrator can fix: SQLSTATE class or code, description, and fix. */
+/** Problems that are temporary or that an administrator can fix: class or code of SQLSTATE, description, and fix. */
 const TRANSIENT: readonly (readonly [prefix: string, sentence: string, fix?: string])[] = [
   ['08', ...UNREACHABLE],
   ['28', 'Postgres refused the login', 'check user and password in DATABASE_URL, and what pg_hba.conf allows'],
@@ -60,22 +60,22 @@ const TRANSIENT: readonly (readonly [prefix: string, sentence: string, fix?: str
 ]
 
 /**
- * @returns whether the notice says that Postgres confirmed a commit without waiting for the standby. Checks the routine
- * first, because the text depends on the server's language.
+ * @returns whether the notice says that a commit was confirmed before the standby had it. Checks the `routine` first,
+ * because the text depends on the server's language.
  */
 export function isCutWait(notice: { readonly routine?: string | undefined; readonly message?: string | undefined }): boolean {
   return notice.routine === 'SyncRepWaitForLSN' || (notice.message ?? '').startsWith('canceling wait for synchronous replication')
 }
 
 /**
- * @returns whether a statement got no answer in time and may still run on the server. The driver has no code for this
- * error.
+ * @returns whether a statement got no answer in time. The statement may still run on the server. Checks the message,
+ * because pg gives this error no code.
  */
 export function isUnanswered(error: unknown): boolean {
   return error instanceof Error && error.message === 'Query read timeout'
 }
 
-/** Error: every connection of the pool waits for an answer. */
+/** Error: all connections of the pool wait for the server's answer to a statement. */
 export function allUnanswered(count: number): TransientError {
   return new TransientError(
     `Postgres does not answer on any of ${count} connections; check whether commits wait for a standby that is away (wait_event SyncRep in pg_stat_activity), or the server hangs`,
@@ -84,7 +84,7 @@ export function allUnanswered(count: number): TransientError {
 
 /**
  * Error: the server doesn't accept writes.
- * @param what kind of server, such as `a standby`.
+ * @param what what the server is, such as `a standby`.
  */
 export function notWritable(server: string, what: string): TransientError {
   return new TransientError(`${server} is ${what} and takes no writes; name the primary in DATABASE_URL, or all servers: h1:5432,h2:5432`)
@@ -95,8 +95,8 @@ export function outdatedPrimary(server: string, timeline: number, newest: number
 }
 
 /**
- * Error: no configured server accepts writes.
- * @param failures servers, and why each is unusable.
+ * Error: none of the configured servers accepts writes.
+ * @param failures for each server, why it can't be used.
  */
 export function noneWritable(failures: readonly (readonly [server: string, reason: Error])[]): TransientError {
   const reasons = failures.map(([server, reason]) => (reason.message.startsWith(server) ? reason.message : `${server}: ${reason.message}`))
@@ -112,8 +112,7 @@ export function commitUnknown(error: unknown): TransientError {
 
 /**
  * @returns whether the transaction failed by a deadlock, a serialization failure, or a concurrent write of the same
- * row.
- * Such a transaction can be run again.
+ * row. Such a transaction can be run again.
  */
 export function isRetryable(error: unknown): boolean {
   if (error instanceof ConcurrentWriteError) return true
@@ -121,25 +120,25 @@ export function isRetryable(error: unknown): boolean {
 }
 
 /**
- * @returns whether the error is a lock timeout.
+ * @returns whether a statement waited too long for a lock.
  * @param error from `postgresError`.
  */
 export function isLockTimeout(error: unknown): boolean {
   return error instanceof TransientError && error.cause instanceof pg.DatabaseError && error.cause.code === LOCK_TIMEOUT
 }
 
-/** @returns the SQLSTATE of a failed query; undefined if the server didn't answer. */
+/** @returns the SQLSTATE of a failed query; undefined if the error didn't come from the server. */
 export function sqlStateOf(error: unknown): string | undefined {
   const known = error instanceof TransientError ? error.cause : error
   return known instanceof pg.DatabaseError ? known.code : undefined
 }
 
-/** @returns whether the server rejected a write, because the server or the session is read-only. */
+/** @returns whether a write was rejected because the server or the session is read-only. */
 export function isReadOnly(error: unknown): boolean {
   return error instanceof pg.DatabaseError && error.code === READ_ONLY
 }
 
-/** @returns whether the server reported the error and the connection still works. */
+/** @returns whether the server reported the error, and the connection still works after it. */
 export function isServerError(error: unknown): boolean {
   return error instanceof pg.DatabaseError && error.severity !== 'FATAL' && error.severity !== 'PANIC'
 }

@@ -11,7 +11,7 @@ import { PostgresServers } from './servers.ts'
 
 const RETRY_BASE_MS = 200
 const RETRY_CAP_MS = 5_000
-/** Interval in ms of the query that detects a cut connection. */
+/** Interval in ms between queries on the connection. A query that fails shows that the connection is cut. */
 const PROBE_INTERVAL_MS = 30_000
 const PROBE_TIMEOUT_MS = 5_000
 
@@ -29,7 +29,9 @@ export class PostgresListener {
     this.#away = new OnceAMinute(systemClock, (text) => log.warn(text))
   }
 
-  /** Listens until `signal` aborts. After a failure, connects again with growing delays. Never rejects. */
+  /**
+   * Listens until `signal` aborts. After a failure, connects again, with a delay that grows up to 5 s. Never rejects.
+   */
   async run(signal: AbortSignal): Promise<void> {
     let attempt = 0
     while (!signal.aborted) {
@@ -56,7 +58,7 @@ export class PostgresListener {
     })
     client.on('end', () => ended.abort())
     client.on('notification', ({ payload }) => {
-      // Later releases may send topics that this release doesn't know. Ignore them.
+      // A process of a later release may send a topic that this release doesn't know. Ignore such topics.
       const topic = topics.find((known) => known === payload)
       if (topic) this.#signals.notify(topic)
     })
@@ -65,7 +67,7 @@ export class PostgresListener {
     try {
       await client.query(`listen ${pg.escapeIdentifier(this.#channel)}`)
       connected()
-      // Notifications sent before this point were missed. Notify every topic, so that all loops check for work.
+      // Notifications sent before this point were missed. Notify every topic, so that all loops check for work now.
       for (const topic of topics) this.#signals.notify(topic)
       while (!ended.signal.aborted && !signal.aborted) {
         await systemClock.sleep(PROBE_INTERVAL_MS, ended.signal)

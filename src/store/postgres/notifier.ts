@@ -13,8 +13,9 @@ export function channelOf(schema: string): string {
 }
 
 /**
- * Notifies other processes after a transaction commits, in a transaction of its own. Postgres commits notifying
- * transactions one at a time, including their disk writes, so notifying in the same transaction would be slow.
+ * Sends notifications to other processes after a transaction committed, in a separate transaction. Postgres commits
+ * transactions that notify one at a time, including their disk writes. Notifying in the same transaction would
+ * therefore be slow.
  */
 export class PostgresNotifier {
   readonly #pool: PostgresPool
@@ -51,7 +52,8 @@ export class PostgresNotifier {
         this.#log.debug(`other processes were not notified and will poll within a second: ${messageOf(error)}`)
       }
     }
-    // No `await` separates this from the last check of `#waiting`. A later `notify` therefore starts a new run.
+    // There is no `await` between the last check of `#waiting` and this line. A later `notify` therefore starts
+    // a new run.
     this.#running = null
   }
 
@@ -59,8 +61,8 @@ export class PostgresNotifier {
     const session = await this.#pool.connect()
     try {
       const notes = topics.map((topic) => `notify ${this.#channel}, '${topic}'`)
-      // One query with several statements is one transaction. Durable commit is off, because this transaction writes no
-      // data.
+      // Postgres runs several statements in one query as one transaction. This transaction writes no data, so its
+      // commit needn't wait for the disk.
       await session.query(['set local synchronous_commit = off', ...notes].join('; '))
     } finally {
       session.release()

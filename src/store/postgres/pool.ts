@@ -14,19 +14,22 @@ export type PostgresConfig = Extract<DatabaseConfig, { kind: 'postgres' }>
 
 const IDLE_MS = 60_000
 /**
- * Maximum age of a connection in s. A session doesn't notice when the server's default for `synchronous_commit` becomes
- * stricter; a new session does.
+ * Maximum age of a connection in s. If the server's default for `synchronous_commit` becomes stricter, only new
+ * connections use the new default.
  */
 const MAX_LIFETIME_S = 600
 
-/** @returns whether a pooler is configured. In that case, listening uses a separate URL. */
+/**
+ * @returns whether the settings name a pooler. They then also have a separate URL for listening, which
+ * avoids the pooler.
+ */
 function isPooled(config: PostgresConfig): boolean {
   return config.listenUrl.reveal() !== config.url.reveal()
 }
 
 export interface PoolLimits {
   readonly max: number
-  /** Time limit for an answer, in ms. */
+  /** Time limit in ms for the server's answer to a statement. */
   readonly answerTimeoutMs: number
   /** Time limit for waiting for a lock, in ms; undefined for the default. */
   readonly lockTimeoutMs?: number
@@ -58,7 +61,7 @@ class ServerClient extends pg.Client {
   }
 }
 
-/** Connections to the database server that accepts writes. Opened when needed. */
+/** Connections to the database server that accepts writes. A connection is opened when first needed. */
 export class PostgresPool {
   readonly #pool: pg.Pool
   readonly #servers: PostgresServers
@@ -91,8 +94,8 @@ export class PostgresPool {
         client.on('error', () => {})
         const connection = await this.#inspect(client as ServerClient, isPooled(config))
         this.#connections.set(client, connection)
-        // Behind a pooler, clients share sessions, so session settings would affect other clients. Transactions set
-        // their own.
+        // Behind a pooler, clients share sessions, so settings of a session would affect other clients. There, each
+        // transaction applies the settings instead.
         if (!connection.pooled) await client.query(limited(setUp, servers.attemptTimeoutMs))
       },
     })
@@ -106,8 +109,8 @@ export class PostgresPool {
 
   /**
    * Takes a connection from the pool.
-   * @throws TransientError if no connection is free within 5 s, no server accepts writes, or every connection waits for
-   * an answer.
+   * @throws TransientError if no connection becomes free within 5 s, if no server accepts writes, or if all connections
+   * wait for an answer.
    */
   async connect(): Promise<PostgresSession> {
     const { max, answerTimeoutMs } = this.#limits
@@ -123,14 +126,20 @@ export class PostgresPool {
     })
   }
 
-  /** Waits until connections in use are returned, then closes all. Doesn't wait for connections without an answer. */
+  /**
+   * Waits until connections in use are returned, then closes all connections. Doesn't wait for statements that got no
+   * answer in time.
+   */
   async close(): Promise<void> {
     this.#ending ??= this.#pool.end()
     this.#unanswered.dropAll()
     await this.#ending
   }
 
-  /** @returns a connection of the current generation. Closes older connections that the pool offers. */
+  /**
+   * @returns a connection of the current generation. If the pool offers an older connection, closes it
+   * and takes another.
+   */
   async #trusted(): Promise<pg.PoolClient> {
     for (let closed = 0; ; closed++) {
       const client = await this.#pool.connect()
@@ -142,7 +151,7 @@ export class PostgresPool {
   async #inspect(client: ServerClient, named: boolean): Promise<Connection> {
     try {
       const session = await this.#servers.inspect(client, client.server)
-      // If the login reported another backend, a pooler that isn't configured is between the program and the server.
+      // If the login reported another backend than this query, there is a pooler that the settings don't name.
       const pooled = named || session.backend !== (client as { readonly processID?: number | null }).processID
       return observe(client as unknown as pg.PoolClient, { pooled, backend: session.backend })
     } catch (error) {
@@ -154,8 +163,8 @@ export class PostgresPool {
   #giveBack(connection: Connection, condition: Condition): void {
     if (condition !== 'good') this.#servers.distrust()
     const { client, pooled, backend } = connection
-    // Behind a pooler, close connections without an answer. The pooler limits sessions and hides which are still
-    // working.
+    // Behind a pooler, close a connection whose statement got no answer. The pooler limits the sessions itself, and
+    // hides which of them still run a statement.
     if (condition !== 'unanswered' || pooled) client.release(condition !== 'good')
     else this.#unanswered.keep(client, (client as unknown as ServerClient).server, backend)
   }

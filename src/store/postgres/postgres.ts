@@ -22,11 +22,11 @@ import { ANSWER_TIMEOUT_MS, beginStatement, SHORT_LOCK_TIMEOUT_MS } from './sess
 
 const MAX_CONNECTIONS = 8
 /**
- * Connections for `priority` transactions only. Deliveries use them, so they never wait until workers return
- * connections.
+ * Connections that only `priority` transactions use. Deliveries are stored with them, and so needn't wait for workers
+ * to return connections.
  */
 const FIRST_CONNECTIONS = 2
-/** Time limit in ms for answers on these connections. A delivery is answered 503 after 8 s anyway. */
+/** Time limit in ms for answers on connections for deliveries and reports. A delivery gets 503 after 8 s anyway. */
 const FIRST_ANSWER_TIMEOUT_MS = 10_000
 const REPORT_CONNECTIONS = 2
 const MAX_ATTEMPTS = 5
@@ -91,7 +91,7 @@ export class PostgresDb extends Parts implements Db {
     try {
       const noTimeout = options.noTimeout ?? false
       const run: RunText = (text, values) => session.query(text, values, noTimeout)
-      // Behind a pooler, a single statement also needs a transaction, because `begin` sets its settings.
+      // Behind a pooler, even a single statement needs a transaction, because `begin` applies the settings.
       const alone = options.singleStatement === true && !session.pooled
       const tx = new PostgresTx(this, alone ? once(name, run) : run)
       const begin = beginStatement(this.#config.schema, noTimeout ? 'no-timeout' : 'write')
@@ -117,7 +117,7 @@ export class PostgresDb extends Parts implements Db {
     }
   }
 
-  /** @param begin begins the transaction and does its work. If beginning fails, the session is rolled back too. */
+  /** @param begin begins the transaction and does the work. If `begin` fails, the transaction is rolled back. */
   async #runAndCommit<T>(name: string, session: PostgresSession, tx: PostgresTx, begin: () => Promise<T>): Promise<T> {
     let result: T
     try {
@@ -139,7 +139,8 @@ async function commit(session: PostgresSession): Promise<void> {
   try {
     command = (await session.query('commit')).command
   } catch (error) {
-    // If the server reports an error, nothing was committed. If the connection broke, the outcome is unknown.
+    // If the server reports an error, nothing was committed. If the connection broke, the outcome of the
+    // commit is unknown.
     if (isServerError(error)) throw error
     throw commitUnknown(error)
   }
@@ -157,7 +158,7 @@ function once(name: string, run: RunText): RunText {
 
 /** @returns a function that runs each statement on any free connection. */
 function readerOf(pool: PostgresPool, config: PostgresConfig): RunText {
-  // Behind a pooler, the connection may lack the settings, so each statement runs in a transaction that sets them.
+  // Behind a pooler, a connection may have other settings. Each statement then runs in a transaction that applies them.
   const begin = beginStatement(config.schema, 'read', pool.lockTimeoutMs)
   return async (text, values) => {
     const session = await pool.connect()
@@ -202,7 +203,10 @@ class PostgresQuery extends Statements implements Query {
     return rows.selectOfSubmissions(this.runText, table, account, submissionIds, limitEach)
   }
 
-  /** Makes later statements fail, because another transaction may already use the connection. */
+  /**
+   * Makes later statements of this transaction fail. Otherwise they could run in another transaction that
+   * has the connection.
+   */
   end(): void {
     this.#ended = true
   }

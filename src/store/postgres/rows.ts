@@ -10,8 +10,8 @@ const MAX_CHUNK_LENGTH = 4 * 1024 * 1024
 const MAX_CHUNK_ROWS = 5_000
 
 /**
- * Postgres types of the given columns, by kind. `raw` is passed as a JSON string that contains the text, so Postgres
- * keeps its exact characters.
+ * Postgres types of values in the JSON parameter, by kind of column. A `raw` value is passed as text and then cast to
+ * `json`, because Postgres then keeps its exact characters.
  */
 const GIVEN_TYPE: Readonly<Record<ColumnKind, string>> = {
   text: 'text collate "C"',
@@ -25,14 +25,14 @@ const GIVEN_TYPE: Readonly<Record<ColumnKind, string>> = {
 }
 
 /**
- * Inserts rows. Passes all rows in one JSON parameter, which avoids the limit on parameters and needs one plan and one
- * round trip.
- * @param ignore skips rows whose key exists.
+ * Inserts rows. Each statement passes up to `MAX_CHUNK_ROWS` rows in one JSON parameter, which avoids the limit on
+ * parameters and saves round trips.
+ * @param ignore skips rows whose key already exists in the table.
  * @returns the number of inserted rows.
  */
 export async function insertMany(run: RunText, spec: TableSpec, rows: readonly Row[], ignore: boolean): Promise<number> {
   const columns = Object.keys(spec.columns)
-  // Insert in key order. Otherwise two processes that insert the same rows could deadlock.
+  // Insert in the order of the keys. Otherwise two processes that insert the same rows could deadlock.
   const text = `insert into ${name(spec.table)} (${columns.map(name).join(', ')})
     select ${columns.map((column) => given(spec, column)).join(', ')} from ${recordset(spec, columns)}
     order by ${spec.key.map((column) => `given.${name(column)}`).join(', ')}${ignore ? ' on conflict do nothing' : ''}`
@@ -86,7 +86,7 @@ async function runAll(run: RunText, text: string, columns: readonly string[], ro
   return count
 }
 
-/** Splits rows into JSON arrays, one for each statement. A row above the size limit is in an array of its own. */
+/** Splits rows into JSON arrays, one for each statement. A row that exceeds the size limit gets an array of its own. */
 function* chunks(columns: readonly string[], rows: readonly Row[]): Generator<string> {
   let chunk: string[] = []
   let length = 0
@@ -132,7 +132,7 @@ function kindOf(spec: TableSpec, column: string): ColumnKind {
   return kind
 }
 
-/** Quotes an identifier. Table and column names contain no quotes, so nothing is escaped. */
+/** Puts an identifier in quotes. Names of tables and columns contain no quotes, so nothing is escaped. */
 function name(identifier: string): string {
   return `"${identifier}"`
 }

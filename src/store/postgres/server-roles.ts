@@ -4,7 +4,7 @@ import { type ServerUrl, splitServers } from '../../base/postgres-url.ts'
 import type { SecretText } from '../../base/secret.ts'
 import { connectionError } from './errors.ts'
 
-/** Time limit in ms for connecting, for all servers together. */
+/** Time limit in ms for connecting. If the URL lists several servers, they share it. */
 export const CONNECT_TIMEOUT_MS = 5_000
 
 /** The current role of one server in the URL. */
@@ -50,19 +50,19 @@ export async function roleOf({ name, url }: ServerUrl, timeoutMs: number): Promi
   }
 }
 
-/** @returns the primary with the highest timeline. If several have it, the first of them. */
+/** @returns the primary with the highest timeline; the first if several have the same timeline. */
 export function newestOf(primaries: readonly ServerRole[]): ServerRole | undefined {
   return primaries.toSorted((a, b) => b.timeline - a.timeline)[0]
 }
 
-/** @returns the text of the warning that several servers are primary. */
+/** @returns a warning text: several servers are primary. */
 export function severalPrimaries(primaries: readonly ServerRole[]): string {
   const all = primaries.map(({ name, timeline }) => `${name} (timeline ${timeline})`).join(', ')
   const newest = newestOf(primaries)?.name
   return `${primaries.length} servers of DATABASE_URL are primary: ${all}. Stop all but ${newest}, which has the highest timeline and is used`
 }
 
-/** Backend and role of a new connection. */
+/** The server process (backend) and the role behind a connection. */
 export interface SessionFacts {
   readonly backend: number
   readonly isStandby: boolean
@@ -70,9 +70,8 @@ export interface SessionFacts {
 }
 
 /**
- * Reads the backend and role of a connection. Has a time limit, because a pooler may accept the login and then hold
- * back
- * statements forever.
+ * Reads the server process and the role behind a connection. Needs a time limit, because a pooler may accept the login
+ * but never run a statement.
  */
 export async function inspectSession(client: pg.ClientBase, timeoutMs: number): Promise<SessionFacts> {
   const text = `select pg_backend_pid() as pid, pg_is_in_recovery() as standby, current_setting('transaction_read_only') as read_only`
@@ -82,8 +81,8 @@ export async function inspectSession(client: pg.ClientBase, timeoutMs: number): 
 }
 
 /**
- * Reads the timeline of a primary, which each promotion increases.
- * @returns 0 if the server doesn't report a timeline.
+ * Reads the timeline of a primary: a number that each promotion of a standby increases.
+ * @returns 0 if the timeline can't be read.
  */
 export async function readTimeline(client: pg.ClientBase, timeoutMs: number): Promise<number> {
   const text = 'select left(pg_walfile_name(pg_current_wal_insert_lsn()), 8) as timeline'

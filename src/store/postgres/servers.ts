@@ -16,19 +16,21 @@ import {
   severalPrimaries,
 } from './server-roles.ts'
 
-/** Time in ms that other servers get to answer after the first primary answered. */
+/** After the first primary answered, the other servers get this time in ms to answer too. */
 const OTHERS_TIMEOUT_MS = 500
 
 /**
- * The servers that a URL lists: a primary and its standbys. If two are primary, as after an interrupted failover, uses
- * the
- * one with the highest timeline.
+ * The servers that a URL lists: a primary and its standbys. If several servers are primary, as after an interrupted
+ * failover, the primary with the highest timeline is used.
  */
 export class PostgresServers {
   readonly all: readonly ServerUrl[]
   #current = 0
   #generation = 0
-  /** The choice of a server in one generation; undefined before the first choice and after the chosen server failed. */
+  /**
+   * The choice of a server, made once in each generation. Undefined before the first choice and after the
+   * chosen server failed.
+   */
   #choice: { readonly generation: number; readonly made: Promise<void> } | undefined
   /** Timeline of the primary in use; 0 if unknown. */
   #timeline = 0
@@ -54,21 +56,24 @@ export class PostgresServers {
   }
 
   /**
-   * Increases when existing connections must no longer be used. Connections of an older generation may lead to a former
-   * primary.
+   * Number of the current generation of connections. The pool closes connections of older generations, because they may
+   * lead to a former primary.
    */
   get generation(): number {
     return this.#generation
   }
 
-  /** Prevents further use of existing connections. Call this after a connection broke or a server rejected a write. */
+  /**
+   * Begins a new generation, so that existing connections aren't used again. Call this after a connection broke or a
+   * server rejected a write.
+   */
   distrust(): void {
     this.#generation++
   }
 
   /**
-   * Call this if a connection to `server` failed. If `server` is the current server, the next server in the URL becomes
-   * current.
+   * Call this if a connection to `server` failed. If `server` is the current server, the next server in the
+   * URL becomes current.
    */
   failed(server: ServerUrl, error: unknown): void {
     if (typeof error === 'object' && error !== null) this.#failedAt.set(error, server)
@@ -78,9 +83,8 @@ export class PostgresServers {
   }
 
   /**
-   * Makes the primary with the highest timeline the current server, once in each generation. If there is no primary,
-   * keeps
-   * the current server; `inTurn` then reports the reasons.
+   * Makes the primary with the highest timeline the current server. Does this once in each generation. If no server is
+   * primary, keeps the current server; `inTurn` then reports why each server can't be used.
    */
   async choose(): Promise<void> {
     if (this.all.length === 1) return
@@ -107,8 +111,9 @@ export class PostgresServers {
   }
 
   /**
-   * Calls `attempt` until one server works.
-   * @param attempt connects to `current` and reports a failure to `failed`. Any other error ends the attempts.
+   * Calls `attempt` until it succeeds with one of the servers.
+   * @param attempt connects to `current`, and reports a failure to `failed`, which makes the next server current. An
+   * error that wasn't reported to `failed` ends the attempts.
    * @returns what `attempt` returns.
    * @throws TransientError with the reason for each server.
    */
@@ -128,8 +133,8 @@ export class PostgresServers {
   }
 
   /**
-   * Opens a connection, outside the pool, to a server that accepts writes.
-   * @throws TransientError if no server does.
+   * Opens a connection to a server that accepts writes. The connection isn't part of the pool.
+   * @throws TransientError if no server accepts writes.
    */
   async open(options: pg.ClientConfig): Promise<pg.Client> {
     await this.choose()
@@ -157,8 +162,8 @@ export class PostgresServers {
 
   /**
    * Checks a new connection.
-   * @throws TransientError if the server is a standby. With several servers, also if it is read-only or on an older
-   * timeline.
+   * @throws TransientError if the server is a standby. If the URL lists several servers, also if the server is
+   * read-only, or if its timeline is older than that of an earlier primary.
    */
   async inspect(client: pg.ClientBase, { name }: ServerUrl): Promise<SessionFacts> {
     const session = await inspectSession(client, this.attemptTimeoutMs)
@@ -168,7 +173,7 @@ export class PostgresServers {
     const timeline = await readTimeline(client, this.attemptTimeoutMs)
     if (timeline !== 0 && timeline < this.#timeline) throw outdatedPrimary(name, timeline, this.#timeline)
     if (timeline > this.#timeline) {
-      // A promotion took place. Earlier connections lead to the former primary.
+      // A standby was promoted. Earlier connections lead to the former primary.
       this.#timeline = timeline
       this.distrust()
     }
@@ -176,8 +181,8 @@ export class PostgresServers {
   }
 
   /**
+   * @param error an error of a connection, or a pool's error with such an error as its cause.
    * @returns the server whose connection failed; undefined for other errors.
-   * @param error an error of a connection, or an error of the pool whose cause is that error.
    */
   #serverOf(error: unknown): ServerUrl | undefined {
     if (!(error instanceof Error)) return undefined

@@ -2,13 +2,15 @@ import pg from 'pg'
 
 const STATEMENT_TIMEOUT_MS = 30_000
 const LOCK_TIMEOUT_MS = 10_000
-/** Lock timeout in ms of health reports. A part of the report that takes longer is reported as not read. */
+/**
+ * Lock timeout in ms for reading health reports. If a query waits longer for a lock, the report shows its
+ * part as unread.
+ */
 export const SHORT_LOCK_TIMEOUT_MS = 200
 const IDLE_IN_TRANSACTION_MS = 30_000
 /**
- * Time limit in ms for an answer. Longer than the server's statement timeout. If the limit is exceeded, the server or
- * the
- * network is down, or a commit waits for a standby.
+ * Time limit in ms for the server's answer to a statement. Because the server stops statements earlier, no answer means
+ * that the server or the network is down, or that a commit waits for a standby.
  */
 export const ANSWER_TIMEOUT_MS = STATEMENT_TIMEOUT_MS + 5_000
 
@@ -17,7 +19,7 @@ function settings(schema: string, lockTimeoutMs: number): [name: string, value: 
     ['search_path', pg.escapeIdentifier(schema)],
     ['timezone', "'UTC'"],
     ['datestyle', "'ISO, YMD'"],
-    // Just-in-time compilation would take longer than these statements.
+    // Just-in-time compilation would take longer than it saves.
     ['jit', 'off'],
     ['statement_timeout', String(STATEMENT_TIMEOUT_MS)],
     ['lock_timeout', String(lockTimeoutMs)],
@@ -26,9 +28,8 @@ function settings(schema: string, lockTimeoutMs: number): [name: string, value: 
 }
 
 /**
- * Sets `synchronous_commit` to `on`, or keeps the stricter `remote_apply`. An acknowledged delivery is then on the
- * disks
- * of this server and of synchronous standbys.
+ * Sets `synchronous_commit` to `on`, or keeps `remote_apply`, which is stricter. A committed delivery is then on the
+ * disks of this server and of its synchronous standbys.
  */
 function durableCommits(local: boolean): string {
   const value = "case current_setting('synchronous_commit') when 'remote_apply' then 'remote_apply' else 'on' end"
@@ -36,8 +37,8 @@ function durableCommits(local: boolean): string {
 }
 
 /**
- * Always set, because the server's default may differ. After waiting for a lock, a transaction must see what others
- * committed.
+ * Set explicitly, because the server's default may differ. After waiting for a lock, a statement must see what other
+ * transactions committed.
  */
 const ISOLATION = 'isolation level read committed'
 
@@ -47,16 +48,15 @@ export function sessionSettings(schema: string, lockTimeoutMs = LOCK_TIMEOUT_MS)
 }
 
 /**
- * @returns one query that begins a transaction and applies its settings. Behind a pooler, other clients share the
- * session
- * and may change its settings.
+ * @returns a query that begins a transaction and applies the settings to it. Behind a pooler, the session's own
+ * settings can't be relied on, because other clients share the session.
  */
 export function beginStatement(schema: string, kind: 'read' | 'write' | 'no-timeout', lockTimeoutMs = LOCK_TIMEOUT_MS): string {
   const local = settings(schema, lockTimeoutMs).map(([name, value]) => {
     const limit = name === 'statement_timeout' || name === 'lock_timeout'
     return `set local ${name} = ${kind === 'no-timeout' && limit ? '0' : value}`
   })
-  // Read the server's default again. It may have become stricter since the session began.
+  // Use the server's default as it is now. It may have become stricter since the session began.
   const durable = ['set local synchronous_commit to default', durableCommits(true)]
   return [`begin ${ISOLATION}`, ...(kind === 'read' ? ['set transaction read only'] : []), ...local, ...durable].join('; ')
 }

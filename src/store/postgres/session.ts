@@ -5,8 +5,8 @@ import { connectionError, isCutWait, isReadOnly, isServerError, isUnanswered } f
 const PREPARED = /^\/\* prepared ([\w-]+) \*\//
 
 /**
- * Marks a statement to be prepared once for each connection. Use this only if one query plan suits all values.
- * @param name unique to this text.
+ * Marks a statement to be prepared once on each connection. Use this only if the same query plan suits all values.
+ * @param name a name that only this text has.
  */
 export function prepared(name: string, text: string): string {
   return `/* prepared ${name} */ ${text}`
@@ -20,17 +20,17 @@ function preparedName(text: string): string | undefined {
 export interface Connection {
   readonly client: pg.PoolClient
   /**
-   * Whether a pooler is between the program and the server. If so, each transaction applies its own settings, and no
-   * statement stays prepared.
+   * Whether a pooler is between the program and the server. If so, each transaction applies its own settings, and
+   * statements aren't kept prepared.
    */
   readonly pooled: boolean
   /** Process id of the server's backend, or an id that a pooler made up. */
   readonly backend: number
-  /** Whether the server confirmed the last statement's commit without waiting for the standby. */
+  /** Whether the server confirmed a commit in the last statement without waiting for the standby. */
   isWaitCut: boolean
 }
 
-/** Registers a new connection and watches its notices. */
+/** Adds a new connection's state, and watches its notices for commits that didn't wait for the standby. */
 export function observe(client: pg.PoolClient, facts: Pick<Connection, 'pooled' | 'backend'>): Connection {
   const connection: Connection = { client, ...facts, isWaitCut: false }
   client.on('notice', (notice) => {
@@ -59,8 +59,8 @@ export class PostgresSession {
   /**
    * Runs a statement.
    * @param noTimeout true for no time limit.
-   * @throws pg's DatabaseError for an error from the server. TransientError if the connection broke, or if a commit's
-   * arrival at the standby is unknown.
+   * @throws pg's DatabaseError if the server reports an error. TransientError if the connection broke, or if the server
+   * confirmed a commit without waiting for the standby.
    */
   async query(text: string, values?: readonly unknown[], noTimeout = false): Promise<pg.QueryResult<Record<string, unknown>>> {
     if (this.#condition !== 'good') throw new TransientError('The connection to Postgres was lost')
@@ -77,7 +77,7 @@ export class PostgresSession {
     return result
   }
 
-  /** Rolls back. Does nothing on a broken connection, because the server rolls its transaction back. */
+  /** Rolls the transaction back. Does nothing on a broken connection, because the server then rolls back itself. */
   async rollback(): Promise<void> {
     if (this.#condition !== 'good') return
     await this.query('rollback').catch(() => {
@@ -95,7 +95,8 @@ export class PostgresSession {
       return await this.#connection.client.query<Record<string, unknown>>(query)
     } catch (error) {
       if (isUnanswered(error)) this.#condition = 'unanswered'
-      // Treat a read-only session as broken. It stays read-only even after the server accepts writes again.
+      // Treat a connection as broken if its session is read-only. Such a session stays read-only even after the server
+      // accepts writes again.
       else if (!isServerError(error) || isReadOnly(error)) this.#condition = 'broken'
       throw isServerError(error) ? error : connectionError(error)
     }

@@ -9,16 +9,18 @@ const TIMESTAMPTZ = 1184
 type Parse = (text: string) => unknown
 
 const ours = new Map<number, Parse>([
-  // The program's bigint values (ids, sequence numbers, counts) are safe as numbers. A sum of bigint is numeric, which
-  // stays
-  // text.
+  // The program's bigint values (ids, sequence numbers, counts) are exact as JavaScript numbers. The sum of a bigint
+  // column has the type numeric, and stays text.
   [INT8, Number],
   [JSON_TYPE, (text) => text],
   [DATE, (text) => text],
   [TIMESTAMPTZ, timeFromPostgres],
 ])
 
-/** Type parsers for the program's connections. Other code in the process that uses pg keeps the default parsers. */
+/**
+ * Parsers of Postgres types, for the program's own connections. Other code in the process that uses pg
+ * keeps pg's parsers.
+ */
 export const typeParsers: pg.CustomTypesConfig = {
   getTypeParser: ((oid: number, format?: 'text' | 'binary') =>
     (format === 'binary' ? undefined : ours.get(oid)) ?? pg.types.getTypeParser(oid, format)) as typeof pg.types.getTypeParser,
@@ -27,7 +29,7 @@ export const typeParsers: pg.CustomTypesConfig = {
 /**
  * Converts a timestamp of Postgres.
  * @param text such as `2026-01-31 08:00:00.12+00`.
- * @returns a TimeText with microseconds. `infinity` and years before 1 stay unchanged.
+ * @returns a TimeText with microseconds. `infinity`, `-infinity`, and years before 1 are returned unchanged.
  */
 export function timeFromPostgres(text: string): TimeText {
   if (!text.endsWith('+00') || text[10] !== ' ') return parseTime(text) ?? text

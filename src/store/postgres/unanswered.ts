@@ -4,7 +4,7 @@ import type { ServerUrl } from '../../base/postgres-url.ts'
 import { limited } from './server-roles.ts'
 import type { PostgresServers } from './servers.ts'
 
-/** First and longest delay between probes, in ms. */
+/** First and maximum delay between probes, in ms. */
 const PROBE_BASE_MS = 1_000
 const PROBE_CAP_MS = 30_000
 
@@ -15,10 +15,9 @@ interface Unanswered {
 }
 
 /**
- * Connections whose last statement got no answer in time. For example, a commit waits for a standby that is down. Such
- * a
- * connection counts against the pool's limit until its session ends. Otherwise each new attempt would leave another
- * session on the server.
+ * Connections whose last statement got no answer in time, such as a commit that waits for a standby that is down. These
+ * connections still count against the pool's limit until their sessions end. Otherwise each new attempt would leave
+ * another session on the server.
  */
 export class UnansweredConnections {
   readonly #servers: PostgresServers
@@ -35,16 +34,15 @@ export class UnansweredConnections {
     return this.#kept.size
   }
 
-  /** Takes a connection out of use. Closes it when its statement ends or the connection breaks. */
+  /** Takes a connection out of use, and closes it when its statement ends or the connection breaks. */
   keep(client: pg.PoolClient, server: ServerUrl, backend: number): void {
     this.#kept.set(client, { client, server, backend })
     for (const event of ['drain', 'end', 'error'] as const) client.once(event, () => this.#drop(client))
   }
 
   /**
-   * Asks the server which of these sessions are still working, and closes the other connections. Also closes
-   * connections to
-   * a former primary. The delay until the next probe grows while nothing is closed.
+   * Asks the server which of these sessions still run a statement, and closes the other connections. Also closes
+   * connections to a former primary. If a probe closes no connection, the next delay is longer.
    */
   async probe(): Promise<void> {
     if (performance.now() < this.#nextProbe) return

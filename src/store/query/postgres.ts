@@ -10,12 +10,11 @@ import { firstWordOf, WRITING, withNearTables } from './statement.ts'
 import { jsonOf, numberOf } from './values.ts'
 
 /**
- * SQLSTATEs of errors in the user's statement: syntax errors, unknown names, writes, and statements that a transaction
- * or
- * cursor doesn't allow.
+ * SQLSTATEs that mean a fault in the user's statement: a syntax error, an unknown name, a write, or a statement that is
+ * not allowed in a transaction or cursor.
  */
 const REFUSED = /^(42(?!501)|0A000$|25006$)/
-/** First words of statements that can't use a cursor. Their answers are short, or errors. */
+/** First words of statements that can't use a cursor. Their whole answer is read in one part. */
 const WHOLE = ['explain', 'show', ...WRITING]
 
 const [NUMERIC, INT8, INTERVAL] = [1700, 20, 1186]
@@ -23,7 +22,10 @@ const [NUMERIC, INT8, INTERVAL] = [1700, 20, 1186]
 const TIMES = [1114, 1115, 1185]
 const asWritten = (text: string) => text
 
-/** Parsers for the same values as on SQLite: sums become numbers, and times stay text instead of Date objects. */
+/**
+ * Parsers that give the same values as SQLite: a sum becomes a number, and a time stays text instead of
+ * becoming a Date.
+ */
 const ours = new Map<number, (text: string) => unknown>([
   [NUMERIC, numberOf],
   [INT8, numberOf],
@@ -35,10 +37,10 @@ const types: pg.CustomTypesConfig = {
 }
 
 /**
- * Runs one statement in a read-only transaction. Its search path contains only the mirror's schema.
- * @param batch maximum number of rows in one part.
- * @throws UsageError with the server's message if the statement is invalid or writes; otherwise the error of
- * `postgresError`.
+ * Runs one statement in a read-only transaction. Names in the statement refer to the mirror's schema.
+ * @param batch maximum number of rows in one part of the answer.
+ * @throws UsageError with the server's message if the statement is invalid or writes. Other errors are
+ * those of `postgresError`.
  */
 export async function* readPostgres(
   { url, schema }: Extract<QueryOrder['database'], { kind: 'postgres' }>,
@@ -50,7 +52,7 @@ export async function* readPostgres(
   const client = await servers.open({ types, application_name: 'submission-mirror query' })
   try {
     await client.query(beginStatement(schema, 'read'))
-    // If this process is killed, the server ends the statement after this time.
+    // If this process is killed, the server stops the statement after this time.
     await client.query(`set local statement_timeout = ${timeoutMs}; set local idle_in_transaction_session_timeout = ${timeoutMs}`)
     const { rows } = await client.query<{ has_tables: boolean }>("select to_regclass('mirror_info') is not null as has_tables")
     if (rows[0]?.has_tables !== true) throw new UsageError([NO_TABLES])
@@ -63,7 +65,7 @@ export async function* readPostgres(
 }
 
 async function* byCursor(client: pg.Client, sql: string, batch: number): AsyncGenerator<AnswerPart> {
-  // Postgres plans cursors for fast first rows. All rows are read here, so plan for all rows.
+  // For a cursor, Postgres normally plans to return the first rows fast. All rows are read here, so plan for all rows.
   await client.query('set local cursor_tuple_fraction = 1')
   await client.query(extended(`declare answer no scroll cursor for ${sql}`))
   for (let isFirst = true; ; isFirst = false) {
@@ -80,7 +82,7 @@ async function* whole(client: pg.Client, sql: string): AsyncGenerator<AnswerPart
   yield { rows: rows.map((row) => row.map(jsonOf)) }
 }
 
-/** The extended protocol rejects a text with several statements. */
+/** Selects pg's extended protocol, which rejects a text that contains several statements. */
 function extended(text: string): pg.QueryArrayConfig {
   const config: pg.QueryArrayConfig & { readonly queryMode: 'extended' } = { text, rowMode: 'array', queryMode: 'extended' }
   return config

@@ -4,7 +4,7 @@ import { readPostgres } from './postgres.ts'
 import type { AnswerPart, QueryMessage, QueryOrder } from './query.ts'
 import { readSqlite } from './sqlite.ts'
 
-/** The child process that query.ts starts. It runs one query and ends. */
+/** Script of the child process that query.ts starts. The process runs one query, then exits. */
 
 /** Maximum number of rows in one message. */
 const BATCH = 200
@@ -37,7 +37,7 @@ function partsOf({ database, sql, limit, timeoutMs }: QueryOrder): AsyncIterable
   return database.kind === 'sqlite' ? readSqlite(database.path, sql, batch) : readPostgres(database, sql, batch, timeoutMs)
 }
 
-/** Sends a message and waits until the parent has accepted it. Otherwise unsent messages could fill the memory. */
+/** Sends a message and waits until the parent process accepts it. Otherwise unsent messages could fill the memory. */
 function send(message: QueryMessage): Promise<void> {
   return new Promise((resolve, reject) => {
     process.send?.(message, undefined, {}, (error) => (error === null ? resolve() : reject(error)))

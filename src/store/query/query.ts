@@ -13,7 +13,10 @@ export interface ReaderQuery {
   readonly timeoutMs: number
 }
 
-/** Part of the answer. The first part has the column names. Other parts have rows, with values in column order. */
+/**
+ * Part of the answer. The first part has the column names. All other parts have rows, with values in the order
+ * of the columns.
+ */
 export type AnswerPart = { readonly columns: readonly string[] } | { readonly rows: readonly (readonly Json[])[] }
 
 /** What the child process query-process.ts receives. */
@@ -23,18 +26,16 @@ export interface QueryOrder extends ReaderQuery {
     | { readonly kind: 'postgres'; readonly url: string; readonly schema: string }
 }
 
-/** What the child process sends. `isCut`: whether there are more rows than the limit. */
+/** What the child process sends. `isCut`: whether the query has more rows than the limit. */
 export type QueryMessage = AnswerPart | { readonly isCut: boolean } | { readonly problems: readonly string[]; readonly isUsage: boolean }
 
 /**
- * Runs one read-only statement as a reader of the mirror. Works while `serve` runs. The statement runs in a child
- * process,
- * because only killing the process stops a statement of SQLite.
+ * Runs one read-only statement on the mirror's tables and views, also while `serve` runs. The statement runs in a child
+ * process, because SQLite's driver can stop a running statement only by killing its process.
  * @param onPart receives the answer in parts.
- * @returns whether there are more rows than `limit`.
- * @throws UsageError if the statement writes, is invalid, or names an internal table; PermanentError if it failed or
- * took too long; the
- * reason of `signal` if aborted.
+ * @returns whether the query has more rows than `limit`.
+ * @throws UsageError if the statement writes, is invalid, or names an internal table. PermanentError if the statement
+ * failed or took too long. The reason of `signal` if it is aborted.
  */
 export async function runQuery(
   database: DatabaseConfig,

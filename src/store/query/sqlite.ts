@@ -8,17 +8,19 @@ import type { AnswerPart } from './query.ts'
 import { withNearTables } from './statement.ts'
 import { jsonOf } from './values.ts'
 
-/** Maximum wait for a lock, in ms. Blocking the process is harmless, because it runs only this statement. */
+/**
+ * Maximum wait for a lock, in ms. The wait blocks the whole process, which does no harm, because it runs
+ * only this statement.
+ */
 const LOCK_WAIT_MS = 5_000
 
 type Prepared = Statement<[], unknown[]>
 
 /**
- * Runs one statement on a read-only connection. Booleans and JSON in the mirror's columns are converted to the same
- * values
- * as on Postgres. Computed values stay as SQLite returns them.
- * @param batch maximum number of rows in one part.
- * @throws UsageError if the statement is invalid or writes; otherwise the error of `sqliteError`.
+ * Runs one statement on a read-only connection. Booleans and JSON in the mirror's columns get the same values as on
+ * Postgres. Computed values stay as SQLite returns them.
+ * @param batch maximum number of rows in one part of the answer.
+ * @throws UsageError if the statement is invalid or writes. Other errors are those of `sqliteError`.
  */
 export function* readSqlite(path: string, sql: string, batch: number): Generator<AnswerPart> {
   let database: Database.Database | undefined
@@ -41,7 +43,8 @@ function prepare(database: Database.Database, sql: string): Prepared {
   try {
     statement = database.prepare<[], unknown[]>(sql)
   } catch (error) {
-    // These errors mean that the text is invalid or has several statements. Other errors concern the database file.
+    // These errors mean that the text is invalid or contains several statements. All other errors are about the
+    // database file.
     if (error instanceof RangeError || (error instanceof Database.SqliteError && error.code === 'SQLITE_ERROR'))
       throw new UsageError([withNearTables(messageOf(error))])
     throw error
@@ -52,8 +55,8 @@ function prepare(database: Database.Database, sql: string): Prepared {
 }
 
 /**
- * Runs a writing statement on the read-only connection.
- * @returns the message of the error that SQLite reports.
+ * Runs a statement that would write. SQLite rejects the statement, because the connection is read-only.
+ * @returns the message of SQLite's error.
  */
 function refusalOf(statement: Prepared): string {
   try {

@@ -3,34 +3,40 @@ import { nearNames } from '../../base/near-names.ts'
 import type { Query } from '../engine/db.ts'
 import { relations } from '../schema/tables.ts'
 
-/** First words of statements that only read. Shown in error messages. */
+/** First words of statements that only read. An error message lists these words. */
 const READING = ['select', 'with', 'values', 'table', 'explain', 'show']
 /**
- * First words of statements that write to this database. They aren't rejected here, because the database rejects them
- * in a
- * read-only transaction with its own message.
+ * First words of statements that write to this database. The database rejects these statements, because the transaction
+ * is read-only, and its own message is more exact.
  */
 export const WRITING = ['insert', 'update', 'delete', 'merge', 'replace', 'create', 'alter', 'drop', 'truncate']
-/** First words of statements that may write elsewhere or leave the transaction. */
+/**
+ * First words of statements that may write outside this database, change the session, or end the transaction.
+ * `refuseUnsuitable` rejects these statements.
+ */
 const ELSEWHERE = new Set(
   'analyze attach begin call checkpoint close cluster comment commit copy deallocate declare detach discard do end execute fetch grant import listen load lock move notify pragma prepare reassign refresh reindex release reset revoke rollback savepoint security set start unlisten vacuum'.split(
     ' ',
   ),
 )
 const INTERNAL = /^sync_/i
-/** Functions that run SQL from a string, read a table named in a string, or access files or other databases. */
+/**
+ * Names of functions that run SQL from a string, read a table named in a string, or access files or other databases.
+ */
 const REACHING =
   /^(?:(?:query|table|cursor|schema|database)_to_xml|dblink|ts_stat$|ts_rewrite$|lo_(?:get|open|export|import|from_bytea|put|creat)|pg_(?:read|ls|stat_file)|load_extension$)/i
 
 /**
- * Comments contain no names, so they are skipped. A comment inside a comment is rejected, because only Postgres allows
- * it.
+ * Patterns of comments, which contain no names and are skipped. A comment inside a comment is rejected, because only
+ * Postgres allows such comments.
  */
 const PASSED_OVER = [String.raw`--[^\n]*`, String.raw`\/\*[\s\S]*?(?:\*\/|$)`]
 const STRING = "'(?:[^']|'')*'"
-/** A string that may be a name: SQLite reads a string as a name where only a name is allowed. */
+/**
+ * A string that may be the name of an internal table. Where SQL allows only a name, SQLite reads a string as a name.
+ */
 const STRING_NAME = "'(?<string>sync_(?:[^']|'')*)'"
-/** A quoted name with escapes. The escapes may hide the real name. */
+/** A quoted name with escapes, which may hide the real name. */
 const ESCAPED_NAME = '[uU]&"(?<escaped>(?:[^"]|"")*)"'
 const NAMES = ['"(?<quoted>(?:[^"]|"")*)"', String.raw`(?<word>[\p{L}_][\p{L}\p{N}_$]*)`]
 
@@ -53,11 +59,10 @@ const PARTS: Readonly<Record<Query['kind'], RegExp>> = {
 }
 
 /**
- * Rejects statements that name an internal table or do more than read or write in this database. Guards against
- * mistakes,
- * not attacks: a person with a terminal can read the database in other ways. The database runs accepted statements
- * read-only.
- * @throws UsageError for a rejected statement.
+ * Rejects a statement that names an internal table, or that does more than read or write in this database. Guards
+ * against mistakes, not against attacks: a person with a terminal can read the database in other ways. The database
+ * runs the statement read-only.
+ * @throws UsageError if the statement is rejected.
  */
 export function refuseUnsuitable(text: string, kind: Query['kind']): void {
   const first = firstWordOf(text, kind)
@@ -77,12 +82,15 @@ export function refuseUnsuitable(text: string, kind: Query['kind']): void {
   throw new UsageError([`${internal} is internal; the public tables and views are described in migrations/README.md`])
 }
 
-/** @returns the statement's first word in lower case; undefined if there is none. Skips comments and brackets. */
+/**
+ * @returns the statement's first word in lower case, without comments and brackets before it. Undefined if there
+ * is no word.
+ */
 export function firstWordOf(text: string, kind: Query['kind']): string | undefined {
   return namesIn(text, kind)[0]?.toLowerCase()
 }
 
-/** @returns words and quoted names in the order of the text. */
+/** @returns the words and the quoted names of the text, in order. */
 function namesIn(text: string, kind: Query['kind']): string[] {
   return [...text.matchAll(PARTS[kind])].flatMap(({ groups = {} }) => {
     const { word, quoted, ticked, bracketed, string } = groups
@@ -92,10 +100,7 @@ function namesIn(text: string, kind: Query['kind']): string[] {
 
 const NO_TABLE = /^no such table: (?:main\.)?(?<sqlite>.+)$|^relation "(?:[^"]*\.)?(?<postgres>[^".]+)" does not exist$/
 
-/**
- * @returns the database's message. If the message says that a table is unknown, adds tables and views with similar
- * names.
- */
+/** @returns the database's message. If it says that a table is unknown, the result also suggests tables and views. */
 export function withNearTables(message: string): string {
   const { sqlite, postgres } = NO_TABLE.exec(message)?.groups ?? {}
   const name = sqlite ?? postgres

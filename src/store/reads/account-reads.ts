@@ -8,19 +8,22 @@ import { sweep } from './accounts.ts'
 import { claimedReads, type ReadClaim } from './claims.ts'
 import { addReadRequests, isReadOf, rank } from './reads.ts'
 
-/** Lists up to `limit` tracked submission ids of an account after `after`, in order. */
+/** Lists up to `limit` ids of tracked submissions that sort after `after`, in order. */
 export async function submissionIdsAfter(q: Query, account: string, after: string, limit: number): Promise<string[]> {
   const rows = await q.all(sql<Columns<'submissions', 'submission_id'>>`
     select submission_id from submissions where account = ${account} and submission_id > ${after} order by submission_id limit ${limit}`)
   return rows.map((row) => row.submission_id)
 }
 
-/** Counts the submissions of the account whose events were ever read. Counting stops at `limit`. */
+/** Counts the account's submissions whose events were read at least once. Counting stops at `limit`. */
 export async function countReadSubmissions(q: Query, account: string, limit: number): Promise<number> {
   return (await sampleReadSubmissions(q, account, limit)).length
 }
 
-/** @returns the time of the least recent read of this kind, of any submission; null if none was read. */
+/**
+ * Finds the submission whose read of this kind is the longest ago.
+ * @returns the time of that read; null if no submission has one.
+ */
 export async function oldestRead(q: Query, account: string, read: ReadKind): Promise<TimeText | null> {
   const row = await q.one(sql<Columns<'sync_reads', 'last_read_at'>>`
     select last_read_at from sync_reads where account = ${account} and read = ${read} and last_read_at is not null order by last_read_at
@@ -28,7 +31,7 @@ export async function oldestRead(q: Query, account: string, read: ReadKind): Pro
   return row?.last_read_at ?? null
 }
 
-/** Lists up to `limit` submissions whose events were read, most recent read first. */
+/** Lists up to `limit` submissions whose events were read, the most recently read first. */
 export async function sampleReadSubmissions(q: Query, account: string, limit: number): Promise<string[]> {
   const rows = await q.all(sql<Columns<'sync_reads', 'submission_id'>>`
     select submission_id from sync_reads where account = ${account} and read = 'events' and last_read_at is not null
@@ -36,7 +39,10 @@ export async function sampleReadSubmissions(q: Query, account: string, limit: nu
   return rows.map((row) => row.submission_id)
 }
 
-/** Lists submissions to read next: up to `limit` with recent deliveries, then up to `limit` that were never read. */
+/**
+ * Lists submissions to read next: up to `limit` whose thread was requested, for example by a delivery, then up to
+ * `limit` whose events were never read.
+ */
 export async function sampleUnreadSubmissions(q: Query, account: string, limit: number): Promise<string[]> {
   const some = q.sql.selectFrom('sync_reads').select('submission_id').where('account', '=', account).limit(limit)
   const woken = await some.where('rank', '=', rank.live).where('read', '=', 'thread').orderBy('due_at', 'desc').execute()
@@ -47,10 +53,10 @@ export async function sampleUnreadSubmissions(q: Query, account: string, limit: 
 const RESET_BATCH = 200
 
 /**
- * Makes reads that got "not found" due now and resets their counts. Call this if many submissions got "not found"
- * together, because then the account is the cause. Submissions marked as unreachable keep their counts, so that reading
- * them again removes the mark. Works in batches. Stop the account first; otherwise its reads would count "not found"
- * again.
+ * Makes the account's reads due now that got "not found", and sets their counts of "not found" to 0. Call this if many
+ * submissions got "not found" together, because then the account is the cause. A submission marked as unreachable keeps
+ * its count; its next successful read removes the mark. Stop the account first. Otherwise its reads would count "not
+ * found" again. Works in batches.
  */
 export async function resetNotFound(db: Db, account: string): Promise<void> {
   const confirmed = sql`exists (select 1 from submissions as s
@@ -68,9 +74,9 @@ export async function resetNotFound(db: Db, account: string): Promise<void> {
 }
 
 /**
- * One step of a sweep: of the next `limit` submissions, requests the feeds of those active since `activeSince`. The
- * requests don't count as activity.
- * @returns the last submission of the step; null if none remain.
+ * One step of a sweep: looks at the next `limit` submissions, and requests the feeds of those that were active since
+ * `activeSince`. The requests don't count as activity.
+ * @returns the last submission of the step; null if no submissions remain.
  */
 export async function sweepStep(db: Db, account: string, after: string, activeSince: TimeText, limit: number): Promise<string | null> {
   const rows = await db.read.all(sql<Columns<'sync_reads', 'submission_id' | 'active_at'>>`
@@ -83,9 +89,9 @@ export async function sweepStep(db: Db, account: string, after: string, activeSi
 }
 
 /**
- * Claims a requested sweep. After a crash, the same sweep can be claimed again after `everyMs`.
- * @returns whether the caller may sweep; false if no sweep is requested, or if the last one began less than `everyMs`
- * ago.
+ * Claims a requested sweep. If a crash interrupts the sweep, it can be claimed again after `everyMs`.
+ * @returns whether the caller may sweep. False if no sweep is requested, or if the last one began less
+ * than `everyMs` ago.
  */
 export async function claimSweep(db: Db, account: string, everyMs: number): Promise<boolean> {
   const isWanted = sql`account = ${account} and sweep_wanted <> ${sweep.none}`
@@ -98,14 +104,14 @@ export async function claimSweep(db: Db, account: string, everyMs: number): Prom
   })
 }
 
-/** Marks the sweep as complete. If another sweep was requested since, that request stays. */
+/** Marks the sweep as complete. If another sweep was requested in the meantime, that request stays. */
 export async function endSweep(db: Db, account: string): Promise<void> {
   await db.write('sweep-end', (tx) =>
     tx.run(sql`update sync_accounts set sweep_wanted = ${sweep.none} where account = ${account} and sweep_wanted = ${sweep.begun}`),
   )
 }
 
-/** @returns the error of the read's last attempt; null if the attempt succeeded. */
+/** @returns the error of the last attempt at this read; null if that attempt succeeded. */
 export async function readError(q: Query, claim: ReadClaim<ReadKind>): Promise<string | null> {
   const row = await q.one(
     sql<Columns<'sync_reads', 'error'>>`select error from sync_reads where ${isReadOf({ ...claim, ownId: claim.id })}`,

@@ -18,12 +18,15 @@ export async function ensureAccounts(db: Db, names: readonly string[]): Promise<
   })
 }
 
-/** @returns null if the account has no row, because it was never configured. */
+/** @returns null if the account was never configured, and so has no row. */
 export async function findAccount(q: Query, account: string): Promise<AccountsTable | null> {
   return (await q.sql.selectFrom('sync_accounts').selectAll().where('account', '=', account).executeTakeFirst()) ?? null
 }
 
-/** @returns whether the account is active and its brokerage is known. Only the poller may read other accounts. */
+/**
+ * @returns whether the account is active and its brokerage is known. If not, only the poller may send requests, to try
+ * the account again.
+ */
 export async function isAccountOpen(q: Query, account: string): Promise<boolean> {
   const row = await findAccount(q, account)
   return row !== null && row.state === 'active' && row.brokerage !== null
@@ -39,9 +42,9 @@ export async function listAccounts(q: Query): Promise<AccountsTable[]> {
 }
 
 /**
- * Stops reading an account. It is tried again after `retryInMs`. Deliveries are still accepted.
- * @param state `suspended` if the service rejects requests; `paused` if it answers for another brokerage.
- * @param refusedWith fingerprint of the rejected settings; null if none.
+ * Stops reading an account; the poller tries it again after `retryInMs`. Deliveries for the account are still accepted.
+ * @param state `suspended` if the service rejects requests; `paused` if the credentials belong to another brokerage.
+ * @param refusedWith fingerprint of the settings that the service rejected; null if it rejected none.
  */
 export async function stopAccount(
   db: Db,
@@ -73,7 +76,7 @@ export async function resumeAccount(db: Db, account: string): Promise<boolean> {
   })
 }
 
-/** Makes a stopped account due for another try. If that succeeds, the account is resumed. */
+/** Makes a stopped account due now for another try. If the try succeeds, the account is resumed. */
 export async function retryAccountNow(db: Db, account: string): Promise<void> {
   await db.write('account-retry', async (tx) => {
     await tx.run(sql`update sync_accounts set retry_at = ${dbTime(tx)} where account = ${account}`)
@@ -82,8 +85,7 @@ export async function retryAccountNow(db: Db, account: string): Promise<void> {
 }
 
 /**
- * Records why the service doesn't identify the brokerage of the credentials, and since when. `pinBrokerage` clears
- * this.
+ * Stores why the service doesn't identify the brokerage of the credentials, and since when. `pinBrokerage` clears both.
  */
 export async function noteIdentityFault(db: Db, account: string, reason: string): Promise<void> {
   await db.write('account-identity-fault', (tx) =>
@@ -101,8 +103,8 @@ export interface AccountIdentity {
 }
 
 /**
- * Stores the brokerage that the credentials belong to. Never replaces a stored brokerage. The other columns are only
- * displayed.
+ * Stores the brokerage that the credentials belong to. A brokerage that is already stored stays. The other values are
+ * only for display.
  */
 export async function pinBrokerage(
   db: Db,
@@ -123,17 +125,23 @@ export async function requestSweep(tx: Tx, account: string): Promise<void> {
   wake(tx, 'reads')
 }
 
-/** For this many ms after an unreadable delivery, events that only a feed shows don't count as lost webhooks. */
+/**
+ * For this many ms after a delivery that couldn't be read, an event that only a feed shows isn't evidence of
+ * a lost webhook.
+ */
 const UNREADABLE_MS = 86_400_000
 
-/** Clears the marks of `noteUnreadableEvents` that are over a day old. Call this after readable event deliveries. */
+/**
+ * Clears marks of `noteUnreadableEvents` that are over a day old. Call this after an event delivery that could be read.
+ */
 export async function forgetUnreadableEvents(tx: Tx, accounts: readonly string[]): Promise<void> {
   const update = tx.sql.updateTable('sync_accounts').set({ events_unreadable_at: null })
   await update.where('account', 'in', accounts).where('events_unreadable_at', '<', dbTime(tx, -UNREADABLE_MS)).execute()
 }
 
 /**
- * Records that an event delivery couldn't be read. A feed will show its events, so they would look like lost webhooks.
+ * Stores that an event delivery couldn't be read. Its events will first appear in a feed, and would otherwise count as
+ * lost webhooks.
  */
 export async function noteUnreadableEvents(tx: Tx, account: string, now: TimeText): Promise<void> {
   await tx.sql.updateTable('sync_accounts').set({ events_unreadable_at: now }).where('account', '=', account).execute()

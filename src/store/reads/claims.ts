@@ -9,12 +9,12 @@ import { dbTime, distinctIn, least, timeValue } from '../engine/sql.ts'
 import { hashColumns } from './content-hashes.ts'
 import { DETAIL_WAKE_DELAY_MS, FULL_READ_COALESCE_MS, LOOK_AGAIN_MS, nextReadNumber, rank, WAKE_DELAY_MS } from './reads.ts'
 
-/** A read that this process may perform until its lease ends. A read by id has the submission ''. */
+/** A read that this process may perform until its lease ends. A read by id has an empty `submissionId`. */
 export interface ReadClaim<R extends ReadKind = OwnRead> extends SubmissionRef {
   readonly read: R
-  /** The id that a read by id asks for; otherwise ''. */
+  /** The id to read, for a read by id; otherwise ''. */
   readonly id: string
-  /** The submission whose answer named the id; '' if unknown. Null for reads without an id. */
+  /** For a read by id: the submission whose answer named the id; '' if unknown. Null for other reads. */
   readonly namedFor: string | null
   readonly leaseToken: string
   readonly rank: number
@@ -29,9 +29,12 @@ export interface ReadClaim<R extends ReadKind = OwnRead> extends SubmissionRef {
   readonly lastReadAt: TimeText | null
   readonly lastFullReadAt: TimeText | null
   readonly fullReadDueAt: TimeText | null
-  /** Whether a full re-read was due when the read was claimed, by the database's clock. */
+  /** Whether a full re-read was due when this read was claimed, by the database's clock. */
   readonly fullReadDue: boolean
-  /** When the answer last changed. If it never changed: when the id became known, or null for a read without an id. */
+  /**
+   * When the answer last changed. If it never changed, a read by id has the time when the id became known, and other
+   * reads have null.
+   */
   readonly changedAt: TimeText | null
   readonly isFinal: boolean
 }
@@ -42,11 +45,11 @@ export type IdClaim = ReadClaim<IdRead>
 export interface ClaimQuery<R extends ReadKind = OwnRead> {
   readonly account: string
   readonly rank?: number
-  /** Only reads of these submissions, due or not. Excludes reads that another process has claimed. */
+  /** Only reads of these submissions, even if they aren't due. Skips reads that another process has claimed. */
   readonly submissionIds?: readonly string[]
   /** Only reads of this kind. Requires `submissionIds`. */
   readonly read?: R
-  /** Only the read of this id, due or not. */
+  /** Only the read of this id, even if it isn't due. */
   readonly id?: string
   readonly without?: readonly ReadKind[]
   readonly limit: number
@@ -58,18 +61,19 @@ export const claimedReads = new Leased<ReadClaim<ReadKind>>({
   what: 'read',
   key: { account: 'account', submission_id: 'submissionId', read: 'read', id: 'id' },
   topic: 'reads',
-  // No lease is longer than `LONGEST_LEASE_MS`, so a limit on `due_at` lets the index find claimed rows.
+  // No lease is longer than `LONGEST_LEASE_MS`. The limit on `due_at` therefore finds all claimed rows, and
+  // by the index.
   claimed: (tx) => sql`account in ${distinctIn('sync_reads', 'account')}
     and rank in (${sql.join(Object.values(rank).map((one) => sql.lit(one)))}) and due_at <= ${dbTime(tx, LONGEST_LEASE_MS)}`,
 })
 
-/** @returns whether a read is due. Checking this first avoids write transactions that claim nothing. */
+/** @returns whether a read is due. Check this first, to avoid a write transaction that claims nothing. */
 export async function isReadDue(q: Query, { account, rank: which = rank.live, without }: ClaimQuery<ReadKind>): Promise<boolean> {
   const isOf = sql`account = ${account} and rank = ${sql.lit(which)} ${notOf(without)}`
   return await q.exists(sql`select 1 from sync_reads where ${isOf} and due_at <= ${dbTime(q)} limit 1`)
 }
 
-/** Claims reads, longest due first. Each claim gets a new read number. */
+/** Claims reads, the longest due first. Each claimed read gets a new read number. */
 export async function claimReads<R extends ReadKind = OwnRead>(db: Db, query: ClaimQuery<R>): Promise<ReadClaim<R>[]> {
   const leaseToken = newLeaseToken(db)
   const { id } = query
@@ -93,14 +97,14 @@ export async function claimReads<R extends ReadKind = OwnRead>(db: Db, query: Cl
 }
 
 export interface PageProgress {
-  /** Cursor to continue from. Undefined keeps the stored cursor, as in a full re-read. */
+  /** The cursor after this page. Undefined keeps the stored cursor, as during a full re-read. */
   readonly cursor?: string
   readonly leaseMs: number
 }
 
 /**
- * Records the progress of a feed read in the transaction that applies a page, and renews the lease.
- * @throws LeaseLostError if the lease is lost, or if a later feed read moved the cursor.
+ * Stores the progress of a feed read, in the transaction that applies a page, and renews the lease.
+ * @throws LeaseLostError if this process lost the lease, or if a later feed read moved the cursor.
  */
 export async function recordPage(tx: Tx, claim: ReadClaim, mark: PageProgress): Promise<void> {
   const { cursor, leaseMs } = mark
@@ -114,7 +118,7 @@ function ownCursor({ readNo }: ReadClaim<ReadKind>): RawBuilder<unknown> {
   return sql`and cursor_no <= ${readNo}`
 }
 
-/** Clears a cursor that the service rejected. Keeps it in `refused_cursor` for diagnosis (trap 17). */
+/** Clears a cursor that the service rejected. `refused_cursor` keeps the rejected cursor for diagnosis (trap 17). */
 export async function refuseCursor(tx: Tx, claim: ReadClaim, leaseMs: number): Promise<void> {
   const set = sql`refused_cursor = cursor, cursor = null, cursor_no = ${claim.readNo}`
   await claimedReads.renew(tx, claim, leaseMs, set, ownCursor(claim))
@@ -127,35 +131,37 @@ export interface ReadSettlement {
   readonly notFound: number
   readonly stalledFeedReads: number
   readonly error: string | null
-  /** The last cursor of the feed read. Undefined keeps the stored cursor. */
+  /** The feed's last cursor. Undefined keeps the stored cursor. */
   readonly cursor?: string
-  /** Whether the read succeeded. For a feed: whether it reached the end. */
+  /** Whether the read succeeded. A feed read succeeds if it reaches the end of the feed. */
   readonly complete: boolean
   /** Whether the read found new data. */
   readonly changed: boolean
-  /** Set after a full re-read: ms until the next. If another was requested during this one, the next is sooner. */
+  /**
+   * Set after a full re-read: ms until the next full re-read. If a full re-read was requested during this one,
+   * at most `FULL_READ_COALESCE_MS`.
+   */
   readonly fullReadDueInMs?: number
-  /** Set after a failed full re-read: minimum ms until the next. */
+  /** Set after a failed full re-read: minimum ms until the next full re-read. */
   readonly fullReadNotBeforeMs?: number
   /**
-   * Requests a full re-read in this many ms. An existing request stays, so that repeated requests can't postpone it.
+   * Requests a full re-read in this many ms. If a full re-read is already scheduled, its time stays, so that repeated
+   * requests can't postpone it.
    */
   readonly requestFullReadInMs?: number
   /** Time of the last activity. Undefined keeps the stored time. */
   readonly activeAt?: TimeText
-  /** Hash of the content that was applied; see `isSameAgain`. */
+  /** Hash of the applied content; see `isSameAgain`. */
   readonly contentHash?: string
-  /** Whether the object of this id is no longer expected to change. Undefined keeps the stored value. */
+  /** For a read by id: whether the object is no longer expected to change. Undefined keeps the stored value. */
   readonly isFinal?: boolean
 }
 
 /**
- * Ends a claim, in the transaction that applied the last page. If the read was requested again during the claim, it is
- * due
- * again soon; after "not found", within 2 minutes. After a failure, the read keeps its backoff. After a success, the
- * read is
- * due no later than its next full re-read.
- * @throws LeaseLostError if the lease is lost, or if a later feed read moved the cursor.
+ * Ends a claim, in the transaction that applied the last page. The read is due again after `dueInMs`, and after a
+ * success at the latest when its next full re-read is due. If the read was requested during the claim, a successful
+ * read is due again soon, and a read that got "not found" within 2 minutes. After other failures, the backoff stays.
+ * @throws LeaseLostError if this process lost the lease, or if a later feed read moved the cursor.
  */
 export async function settleRead(tx: Tx, claim: ReadClaim<ReadKind>, s: ReadSettlement): Promise<void> {
   const now = dbTime(tx)
@@ -184,15 +190,15 @@ export async function settleRead(tx: Tx, claim: ReadClaim<ReadKind>, s: ReadSett
   await claimedReads.settle(tx, claim, sql.join(set), s.cursor === undefined ? undefined : ownCursor(claim))
 }
 
-/** @returns delay in ms and rank of a read that was requested again while it was claimed. */
+/** @returns when a read that was requested during its claim is due again: delay in ms and rank. */
 function wokenAs(read: ReadKind): readonly [delayMs: number, rank: number] {
   if (isIdRead(read)) return [DETAIL_WAKE_DELAY_MS, rank.byId]
   return isDetail(read) ? [DETAIL_WAKE_DELAY_MS, rank.routine] : [WAKE_DELAY_MS, rank.live]
 }
 
 /**
- * SQL for the time of the next full re-read. A re-read requested during this one may concern a part already read, so
- * another full re-read stays due; see `requestFullRead`.
+ * SQL for the time of the next full re-read. If a full re-read was requested during this one, the next is due soon,
+ * because this one may already have passed the part that the request is about; see `requestFullRead`.
  */
 function fullReadDue(tx: Tx, claim: ReadClaim<ReadKind>, s: ReadSettlement): RawBuilder<unknown> {
   if (s.requestFullReadInMs !== undefined) return sql`coalesce(full_read_due_at, ${dbTime(tx, s.requestFullReadInMs)})`
@@ -205,12 +211,14 @@ function fullReadDue(tx: Tx, claim: ReadClaim<ReadKind>, s: ReadSettlement): Raw
   return sql`case when ${asked} then ${dbTime(tx, Math.min(s.fullReadDueInMs, FULL_READ_COALESCE_MS))} else ${dbTime(tx, s.fullReadDueInMs)} end`
 }
 
-/** SQL for the time of the last activity. A request during the feed read is the latest activity, so its time stays. */
+/**
+ * SQL for the time of the last activity. If a request stored a time during the feed read, that time is later and stays.
+ */
 function activity(tx: Tx, claim: ReadClaim<ReadKind>, activeAt: TimeText): RawBuilder<unknown> {
   return sql`case when active_at is distinct from ${timeValue(tx, claim.activeAt)} then active_at else ${timeValue(tx, activeAt)} end`
 }
 
-/** Releases a claim. The read is due now. */
+/** Releases a claim. The read is due immediately. */
 export async function releaseRead(db: Db, claim: ReadClaim<ReadKind>): Promise<void> {
   await db.write('read-release', (tx) => claimedReads.release(tx, claim), { relaxedDurability: true })
 }

@@ -5,9 +5,9 @@ import type { Query, Tx } from '../engine/db.ts'
 import { isReadOf } from './reads.ts'
 
 /**
- * Skips comparing a state read with the mirror if its content is the same as in the last applied read. Requires that
- * nothing else changed the submission since.
- * @returns whether the read was recorded as applied; false if it must be compared.
+ * Stores a state read as applied, if its content equals the last applied read and nothing else changed the submission
+ * since. The caller then needn't compare the read with the mirror.
+ * @returns whether the read was stored as applied.
  */
 export async function isSameAgain(tx: Tx, observation: StateObservation): Promise<boolean> {
   const { readNo, contentHash } = observation
@@ -19,8 +19,8 @@ export async function isSameAgain(tx: Tx, observation: StateObservation): Promis
 }
 
 /**
- * @returns whether a state read may differ from the last applied one. False if the submission's own read was never
- * made.
+ * @returns whether the content of a state read may differ from the mirror. False if the content equals the last applied
+ * read and nothing changed since, or if the scheduled read of the submission never succeeded.
  */
 export async function isNewerState(q: Query, observation: StateObservation, contentHash: string): Promise<boolean> {
   const rows = await q.all(sql<{ content_hash: string | null; is_current: number | boolean | null; last_read_at: unknown }>`
@@ -30,12 +30,15 @@ export async function isNewerState(q: Query, observation: StateObservation, cont
   return last?.content_hash !== contentHash || !last.is_current
 }
 
-/** @returns SQL that sets the hash columns when an applied read is settled. */
+/** @returns SQL that sets the hash columns of a read that was applied. */
 export function hashColumns(contentHash: string, readNo: number): RawBuilder<unknown> {
   return sql`content_hash = ${contentHash}, hash_no = case when applied_no = ${readNo} then applied_no else null end`
 }
 
-/** Clears the hashes of changed submissions, so that their next state reads are compared with the mirror. */
+/**
+ * Clears the hashes of submissions that changed. The next state reads of these submissions are then compared
+ * with the mirror.
+ */
 export async function forgetContent(tx: Tx, places: readonly SubmissionRef[]): Promise<void> {
   for (const [account, of] of Map.groupBy(places, (place) => place.account)) {
     const ids = sql.join([...new Set(of.map(({ submissionId }) => submissionId))].sort())

@@ -6,9 +6,12 @@ import type { Db, Query, Tx } from '../engine/db.ts'
 import { Leased, newLeaseToken } from '../engine/leased.ts'
 import { dbTime, valuesTable } from '../engine/sql.ts'
 
-/** Schedule of document downloads. Each document's row is written together with its row in `sync_documents`. */
+/**
+ * Schedule of document downloads. A row in `documents` and its row in `sync_documents` are inserted in
+ * the same transaction.
+ */
 
-/** Lease in ms. Longer than one download can take. */
+/** Lease of a download in ms. Longer than any download can take. */
 export const FETCH_LEASE_MS = 900_000
 export const LONGEST_FETCH_WAIT_MS = 12 * 3_600_000
 
@@ -17,7 +20,7 @@ interface ClaimedFetch {
   readonly documentKey: string
   readonly leaseToken: string
   readonly failures: number
-  /** When the first of the consecutive failures happened; null if the last attempt succeeded. */
+  /** Time of the first failure since the last success; null if the last attempt succeeded. */
   readonly failingSince: TimeText | null
 }
 
@@ -41,10 +44,10 @@ export interface FetchSettlement {
 }
 
 /**
- * Makes documents due for download: new documents, documents that lost their file, documents that the service shows
- * again,
- * and documents with a new link.
- * @param newLinks documents with a new link. If their next attempt is scheduled, it is due now.
+ * Makes documents due for download. A document is due if it is new, if its file was lost, if the service shows it
+ * again, or if its link changed.
+ * @param newLinks documents with a new link. If another attempt is scheduled for such a document, the attempt
+ * is due now.
  */
 export async function requestFetches(
   tx: Tx,
@@ -77,14 +80,14 @@ function needsFetch({ entity, operation, after }: Change): boolean {
   )
 }
 
-/** @returns whether a document is due. Checking this first avoids write transactions that claim nothing. */
+/** @returns whether a document is due. Check this first, to avoid a write transaction that claims nothing. */
 export async function isFetchDue(q: Query, account: string): Promise<boolean> {
   return await q.exists(sql`select 1 from sync_documents where account = ${account} and due_at <= ${dbTime(q)} limit 1`)
 }
 
 /**
- * Claims due documents to download, longest due first. If a document is already stored or is gone, clears its due time
- * instead.
+ * Claims due documents to download, the longest due first. A due document that is already stored or gone isn't claimed;
+ * its due time is cleared.
  */
 export async function claimFetches(db: Db, account: string, limit: number): Promise<FetchClaim[]> {
   const leaseToken = newLeaseToken(db)
@@ -114,8 +117,8 @@ function isOpen({ stored_at, gone_at }: DocumentRow): boolean {
 }
 
 /**
- * Ends a claim, in the transaction that records the outcome.
- * @throws LeaseLostError if another process has the claim.
+ * Ends a claim, in the transaction that stores the outcome.
+ * @throws LeaseLostError if this process lost the lease.
  */
 export async function settleFetch(tx: Tx, claim: FetchClaim, { dueInMs, failures, refusedOverBytes }: FetchSettlement): Promise<void> {
   await claimedFetches.settle(
@@ -131,14 +134,14 @@ export async function releaseFetch(db: Db, claim: FetchClaim, dueInMs = 0): Prom
   await db.write('document-release', (tx) => claimedFetches.release(tx, claim, dueInMs))
 }
 
-/** Makes documents due that exceeded a size limit below `maxBytes`. */
+/** Makes documents due that weren't stored because of a size limit, if that limit was below `maxBytes`. */
 export async function requestRefused(tx: Tx, account: string, maxBytes: number): Promise<void> {
   await tx.run(sql`
     update sync_documents set due_at = ${dbTime(tx)}, failures = 0, failing_since = null, refused_over_bytes = null
     where account = ${account} and refused_over_bytes < ${maxBytes}`)
 }
 
-/** Makes documents due that have no further attempts and whose last error is one of these. */
+/** Makes documents due whose last error is one of `errors` and that have no attempt scheduled. */
 export async function requestFailed(tx: Tx, account: string, errors: readonly string[]): Promise<void> {
   if (errors.length === 0) return
   await tx.run(sql`
@@ -148,7 +151,7 @@ export async function requestFailed(tx: Tx, account: string, errors: readonly st
 }
 
 /**
- * Makes these documents due. Skips documents that are being downloaded.
+ * Makes these documents due, except documents that are being downloaded.
  * @returns the number of changed documents.
  */
 export async function retryFetches(db: Db, account: string, keys: readonly string[]): Promise<number> {
@@ -160,8 +163,8 @@ export async function retryFetches(db: Db, account: string, keys: readonly strin
 }
 
 /**
- * Counts documents without further attempts whose error starts with `prefix`, by account and error. `since`: first
- * failure. Returns the 100 most frequent errors.
+ * Counts documents that have no attempt scheduled and whose error begins with `prefix`, by account and error. `since`:
+ * time of the first failure. Returns the 100 most frequent errors.
  */
 export async function unfetchedBy(q: Query, prefix: string) {
   return await q.all(sql<{ account: string; error: string; count: number; since: TimeText | null }>`
@@ -171,13 +174,13 @@ export async function unfetchedBy(q: Query, prefix: string) {
     group by d.account, d.error order by count(*) desc, d.account, d.error limit 100`)
 }
 
-/** @returns the total bytes of stored files. A file that several documents share counts once. */
+/** @returns the total size in bytes of the stored files. If several documents share a file, it counts once. */
 export async function storedBytes(q: Query): Promise<number> {
   return await q.count(sql<{ bytes: number | null }>`
     select sum(bytes) as bytes from (select max(stored_bytes) as bytes from documents where stored_path is not null group by stored_path) as files`)
 }
 
-/** @returns which of these paths a document uses. */
+/** @returns those of the given paths that a document uses. */
 export async function knownPaths(q: Query, paths: readonly string[]): Promise<Set<string>> {
   if (paths.length === 0) return new Set()
   const rows = await q.sql.selectFrom('documents').select('stored_path').distinct().where('stored_path', 'in', paths).execute()

@@ -8,28 +8,28 @@ import type { Columns } from '../schema/tables.ts'
 import { submissionIdsAfter } from './account-reads.ts'
 
 /**
- * A log epoch whose full re-reads aren't complete. After a log divergence, every submission is read again, because the
- * mirror may lack deliveries that the lost database acknowledged. Only the feeds still have them.
+ * A log epoch for which not all submissions have been read again. After a log divergence, every submission is read
+ * again. The lost database may have acknowledged deliveries that the mirror lacks, and only the feeds still
+ * have their content.
  */
 export interface UnreadEpoch {
   readonly log_epoch: string
   readonly began_at: TimeText
-  /** When the re-reads of all submissions were requested; null if they aren't all requested yet. */
+  /** When full re-reads of all submissions were requested; null if some aren't requested yet. */
   readonly full_reads_at: TimeText | null
 }
 
-/** @returns the newest epoch whose full re-reads aren't complete; null if there is none. */
+/** @returns the newest epoch for which not all submissions have been read again; null if there is none. */
 export async function findUnreadEpoch(q: Query): Promise<UnreadEpoch | null> {
   return await q.one(sql<Columns<'sync_log_epochs', 'log_epoch' | 'began_at' | 'full_reads_at'>>`
     select log_epoch, began_at, full_reads_at from sync_log_epochs where fully_read_at is null order by epoch_no desc limit 1`)
 }
 
-/** Time in s allowed for each submission. All re-reads are spread over the sum of these times. */
+/** Seconds allowed for each submission. All re-reads of an account are due within the sum of these times. */
 const SECONDS_EACH = 0.5
 /**
- * A submission is due after the time since its last activity, divided by this. For example: active an hour ago, due in
- * a
- * minute.
+ * The delay of a submission's re-read is the age of its last activity, divided by this. If the submission was active an
+ * hour ago, the re-read is due in a minute.
  */
 const AGE_DIVISOR = 60
 
@@ -38,11 +38,10 @@ export async function countSubmissions(q: Query, account: string): Promise<numbe
 }
 
 /**
- * Requests full re-reads and state reads of up to `limit` submissions after `after`. Recently active submissions are
- * due
- * first. Failing reads keep their backoff.
+ * Requests full re-reads and state reads of up to `limit` submissions after `after`. The more recently a submission was
+ * active, the sooner its reads are due. Failing reads keep their backoff.
  * @param submissions number of submissions of the account, which limits the delays.
- * @returns the last submission of this step; null if none remain.
+ * @returns the last submission of this step; null if no submissions remain.
  */
 export async function requestFullReads(db: Db, account: string, after: string, limit: number, submissions: number): Promise<string | null> {
   return db.write('full-reads-requested', async (tx) => {
@@ -69,7 +68,7 @@ export async function requestFullReads(db: Db, account: string, after: string, l
   })
 }
 
-/** Records that all re-reads of this epoch were requested. Makes discovery paths due now. */
+/** Stores that the re-reads of all submissions were requested for this epoch. Also makes discovery paths due now. */
 export async function endRequests(db: Db, logEpoch: string): Promise<void> {
   await db.write('full-reads-requested-all', async (tx) => {
     await tx.run(sql`update sync_path_reads set due_at = ${dbTime(tx)} where path <> '' and lease_token is null and failures = 0`)
@@ -78,11 +77,10 @@ export async function endRequests(db: Db, logEpoch: string): Promise<void> {
 }
 
 /**
- * Checks which submissions after `after`, up to `limit`, were read again since `since`. Unreachable submissions and
- * reads
- * that were never made don't count as waiting.
- * @returns the last submission before the first that still waits. `isRead` is false if the first one checked waits.
- * Null if none remain.
+ * Checks in order which submissions after `after`, up to `limit`, were read again since `since`. Doesn't wait for
+ * unreachable submissions and for reads that never succeeded.
+ * @returns `at`: the last submission before the first one that still waits. `isRead`: false if the first checked
+ * submission still waits. Null if there are no more submissions to check.
  */
 export async function findUnreadSubmission(
   q: Query,
@@ -108,7 +106,7 @@ export async function findUnreadSubmission(
   return last === undefined ? null : { at: last.submission_id, isRead: true }
 }
 
-/** Records that the full re-reads of this epoch and of earlier epochs are complete. */
+/** Stores that all submissions were read again for this epoch. Earlier epochs count as read again too. */
 export async function endFullReads(db: Db, logEpoch: string): Promise<void> {
   await db.write('full-reads-ended', (tx) =>
     tx.run(sql`

@@ -8,19 +8,19 @@ import type { Columns } from '../schema/tables.ts'
 import { byKey, DETAIL_WAKE_DELAY_MS, rank, type Wake } from './reads.ts'
 
 /**
- * Schedule of reads by id: bind requests, policies, and insureds. Each known id has a separate read. Its row in
- * `sync_reads` has no submission, because the answer may name another submission.
+ * Schedule of reads by id: of bind requests, policies, and insureds. Each known id has its own row in `sync_reads`. The
+ * row's `submission_id` is empty, because the answer may name another submission than the one that named the id.
  */
 
-/** An id, its account, and what named it first (`via`). */
+/** An id, its account, and in `via` what first named the id. */
 export interface NewKnownId extends KnownId {
   readonly account: string
   readonly via: string
 }
 
 /**
- * Adds ids that aren't known yet, due immediately. For a known id, stores the first submission that named it. If the
- * object itself states its submission, that one replaces the stored one.
+ * Adds ids that aren't known yet, due immediately. Stores the first submission that named an id. If the object itself
+ * states its submission, that submission replaces the stored one.
  */
 export async function learnIds(tx: Tx, given: readonly NewKnownId[]): Promise<void> {
   if (given.length === 0) return
@@ -36,7 +36,8 @@ export async function learnIds(tx: Tx, given: readonly NewKnownId[]): Promise<vo
   })
   if (fresh.length === 0) return
   const now = dbTime(tx)
-  // Null means never due. The path of a bind request needs a submission, and documents aren't read by id.
+  // A null due time means never due: for documents, which aren't read by id, and for bind requests without a
+  // submission, whose path needs one.
   const due = sql`case when given.kind in (${sql.join(idReads)}) and (given.kind <> 'bind_request' or given.named_for <> '') then ${now} end`
   for (const isStated of [0, 1]) {
     const some = fresh.filter(({ is_stated }) => is_stated === isStated)
@@ -56,8 +57,8 @@ export async function learnIds(tx: Tx, given: readonly NewKnownId[]): Promise<vo
 }
 
 /**
- * Makes reads by id due soon for submissions whose requirements are requested: their bind requests, and policies and
- * insureds that were never read. Policies appear when the submission is bound (trap 79).
+ * Makes reads by id due soon if the requirements of their submission are requested. Concerns bind requests, and
+ * policies and insureds that were never read. A policy appears when the submission is bound (trap 79).
  */
 export async function wakeIdsOf(tx: Tx, wakes: readonly Wake[], delayMs = DETAIL_WAKE_DELAY_MS): Promise<void> {
   const keys = new Map(wakes.filter(({ read }) => read === 'requirements').map((one) => [`${one.account} ${one.submissionId}`, one]))
@@ -79,7 +80,7 @@ export async function requestIdsOf(tx: Tx, account: string, submissionIds: reado
     where account = ${account} and named_for in (${sql.join(submissionIds)}) and due_at is not null`)
 }
 
-/** An id and the submission that it was named for; '' if none is known. */
+/** An id, and the submission whose answer named it; '' if unknown. */
 export interface NamedId {
   readonly read: IdRead
   readonly id: string
@@ -87,8 +88,8 @@ export interface NamedId {
 }
 
 /**
- * Lists the ids that are read for these submissions.
- * @param submissionIds '' selects ids that were named for no submission.
+ * Lists the ids that these submissions named and that are read.
+ * @param submissionIds '' selects ids whose submission is unknown.
  */
 export async function listIdsOf(q: Query, account: string, submissionIds: readonly string[]): Promise<NamedId[]> {
   return await q.all(sql<NamedId>`
@@ -104,12 +105,12 @@ export async function countKnownIds(q: Query, account: string, ids: readonly Pic
     join sync_reads k on k.account = ${account} and k.submission_id = '' and k.read = given.kind and k.id = given.id`)
 }
 
-/** Lists the documents that answers named for a submission. */
+/** Lists the ids of documents that a submission's answers named. */
 export async function documentIdsOf(q: Query, account: string, submissionId: string): Promise<readonly string[]> {
   return (await documentIdsOfAll(q, account, [submissionId])).get(submissionId) ?? []
 }
 
-/** Lists the documents that answers named, by submission. */
+/** Lists the ids of documents that the submissions' answers named, by submission. */
 export async function documentIdsOfAll(q: Query, account: string, submissionIds: readonly string[]): Promise<Map<string, string[]>> {
   if (submissionIds.length === 0) return new Map()
   const rows = await q.all(sql<Columns<'sync_reads', 'id' | 'named_for'>>`

@@ -9,21 +9,20 @@ import type { LastUsesTable } from '../schema/reads.ts'
 
 const WRITE_EVERY_MS = 10_000
 
-/** What was used. `credential`: obtained a token. `webhook_secret`: verified a delivery. */
+/** What was used. `credential`: to get a token. `webhook_secret`: to verify a delivery. */
 export type UsedKind = LastUsesTable['kind']
 
 interface Use {
   readonly account: string
   readonly kind: UsedKind
-  /** The client id of a credential, or the tag of a secret; see `secretTag`. */
+  /** The client id of a credential, or the tag of a webhook secret; see `secretTag`. */
   readonly key: string
   readonly atMs: number
 }
 
 /**
- * Records when each credential and webhook secret was last used. Operators can then remove those no longer used (trap
- * 37).
- * Writes every 10 s.
+ * Stores when each credential and webhook secret was last used. Operators can then remove those that are no longer used
+ * (trap 37). Writes to the database every 10 s.
  */
 export class LastUses implements Service {
   readonly name = 'last uses'
@@ -36,7 +35,7 @@ export class LastUses implements Service {
     this.#log = log
   }
 
-  /** Records a use in memory. Only the newest use of each key is written. */
+  /** Stores a use in memory. Only the newest use of each key is later written to the database. */
   note(kind: UsedKind, account: string, key: string, atMs: number): void {
     const id = `${account} ${kind} ${key}`
     this.#pending.set(id, { account, kind, key, atMs: Math.max(this.#pending.get(id)?.atMs ?? atMs, atMs) })
@@ -54,7 +53,7 @@ export class LastUses implements Service {
     }
   }
 
-  /** Writes the recorded uses to the database. If that fails, the next call writes them. */
+  /** Writes the uses in memory to the database. If writing fails, the next call writes them. */
   async write(): Promise<void> {
     if (this.#pending.size === 0) return
     const pending = this.#pending
@@ -74,7 +73,10 @@ export class LastUses implements Service {
   }
 }
 
-/** Writes in the order of keys; otherwise two processes could deadlock. An older use never replaces a newer one. */
+/**
+ * Writes uses in the order given, which is by key; otherwise two processes could deadlock. An older use never replaces
+ * a newer one.
+ */
 async function save(db: Db, uses: readonly Use[]): Promise<void> {
   await db.write('last-uses', async (tx) => {
     for (const { account, kind, key, atMs } of uses) {
@@ -86,7 +88,7 @@ async function save(db: Db, uses: readonly Use[]): Promise<void> {
   })
 }
 
-/** @returns a function that looks up a last use; it returns null if there was none. */
+/** @returns a function that returns the last use of a key; null if the key was never used. */
 export async function lastUses(q: Query, kind: UsedKind): Promise<(account: string, key: string) => TimeText | null> {
   const rows = await q.sql.selectFrom('sync_last_uses').selectAll().where('kind', '=', kind).execute()
   const uses = new Map(rows.map(({ account, key, last_used_at }) => [`${account} ${key}`, last_used_at]))

@@ -9,15 +9,15 @@ import { specOf } from '../schema/table.ts'
 import { withoutPurged } from './purged.ts'
 
 /**
- * Reads of configured paths. The table `extra_reads` stores the answers of extra reads. A discovery path is a
- * configured
- * path with its placeholders filled in; `sync_path_reads` stores its last answer.
+ * Schedule of reads of configured paths. There are two kinds. An extra read stores its answers in the table
+ * `extra_reads`. A discovery path is a configured path with its placeholders filled in; `sync_path_reads` stores its
+ * last answer.
  */
 
 export interface NamedPath {
-  /** Name of an extra read, or the configured path of a discovery path, with its placeholders in braces. */
+  /** Name of an extra read. For a discovery path: the configured path, with its placeholders in braces. */
   readonly name: string
-  /** The submission of an extra read; '' if it has none. */
+  /** The submission of an extra read; '' if the read is for the account. */
   readonly submissionId: string
   /** The discovery path to request, with its placeholders filled in; '' for an extra read. */
   readonly path: string
@@ -39,8 +39,8 @@ const KEY = sql`account, submission_id, name, path`
 const pathReads = specOf(syncPathReads)
 
 /**
- * Adds paths, due immediately. Skips paths of purged submissions. Known paths stay unchanged.
- * @returns the number of new paths.
+ * Adds paths, due immediately. Skips paths of purged submissions, and paths that exist.
+ * @returns the number of added paths.
  */
 export async function addPaths(tx: Tx, account: string, paths: readonly NamedPath[]): Promise<number> {
   if (paths.length === 0) return 0
@@ -58,8 +58,8 @@ export async function addPaths(tx: Tx, account: string, paths: readonly NamedPat
 }
 
 /**
- * @returns the extra reads with these names, for each submission.
- * @param submissionIds submissions; '' for extra reads without one.
+ * @returns one extra read for each submission and name.
+ * @param submissionIds submissions; '' selects extra reads of the account.
  */
 export function extraReadsOf(names: readonly string[], submissionIds: readonly string[]): NamedPath[] {
   return submissionIds.flatMap((submissionId) => names.map((name) => ({ name, submissionId, path: '' })))
@@ -68,7 +68,7 @@ export function extraReadsOf(names: readonly string[], submissionIds: readonly s
 /**
  * Adds the missing extra reads of up to `limit` submissions after `after`, due immediately.
  * @param after the last submission of the previous step; '' for the first step.
- * @returns the last submission of this step; null if none remain.
+ * @returns the last submission of this step; null if no submissions remain.
  */
 export async function addExtraReads(
   db: Db,
@@ -92,11 +92,11 @@ export async function addExtraReads(
 export interface PathQuery {
   readonly account: string
   readonly names: readonly string[]
-  /** Only the paths of this submission, due or not. Excludes paths that another process has claimed. */
+  /** Only the paths of this submission, even if they aren't due. Skips paths that another process has claimed. */
   readonly submissionId?: string
 }
 
-/** SQL for the first due path of each name. A subquery for each name lets the database use the index. */
+/** SQL for the first due path of each name. Each name has its own subquery, which lets the database use the index. */
 function firstDue(q: Query, { account, names, submissionId }: PathQuery, lock: RawBuilder<unknown> = sql``): RawBuilder<unknown> {
   const isDue = sql`due_at <= ${dbTime(q)}`
   const which = submissionId === undefined ? isDue : sql`submission_id = ${submissionId} and (lease_token is null or ${isDue})`
@@ -106,7 +106,7 @@ function firstDue(q: Query, { account, names, submissionId }: PathQuery, lock: R
   return sql`(${sql.join(names.map(first), sql` union all `)})`
 }
 
-/** @returns whether a path is due. Checking this first avoids write transactions that claim nothing. */
+/** @returns whether a path is due. Check this first, to avoid a write transaction that claims nothing. */
 export async function isPathDue(q: Query, query: PathQuery): Promise<boolean> {
   if (query.names.length === 0) return false
   return await q.exists(sql`select 1 from ${firstDue(q, query)} as due limit 1`)
@@ -114,7 +114,7 @@ export async function isPathDue(q: Query, query: PathQuery): Promise<boolean> {
 
 /**
  * Claims the path that has been due longest.
- * @returns null if none is due.
+ * @returns null if no path is due.
  */
 export async function claimPath(db: Db, query: PathQuery, leaseMs: number): Promise<PathClaim | null> {
   if (!(await isPathDue(db.read, query))) return null
@@ -127,7 +127,7 @@ export async function claimPath(db: Db, query: PathQuery, leaseMs: number): Prom
 }
 
 export interface PathEnd {
-  /** `ok`, `limited` (the answer had too many new ids), or the class of the failure. */
+  /** `ok`, `limited` (the answer had too many new ids), or the class of the error. */
   readonly outcome: string
   readonly error: string | null
   readonly failures: number
@@ -136,15 +136,15 @@ export interface PathEnd {
     /** Text of the answer, truncated. */
     readonly raw: string
     readonly bytes: number
-    /** `ids`: number of submission ids in the answer. `found`: number of new ones. */
+    /** `ids`: number of submission ids in the answer. `found`: number of these that were new. */
     readonly ids: number
     readonly found: number
   }
 }
 
 /**
- * Stores the result of a path and ends its claim.
- * @throws LeaseLostError if another process has the claim, or if the submission was purged.
+ * Stores the result of a path and ends the claim.
+ * @throws LeaseLostError if this process lost the lease, or if the submission was purged.
  */
 export async function settlePath(tx: Tx, claim: PathClaim, end: PathEnd): Promise<void> {
   const { outcome, failures, answer } = end
@@ -160,8 +160,8 @@ export async function settlePath(tx: Tx, claim: PathClaim, end: PathEnd): Promis
 }
 
 /**
- * Stores the answer of an extra read and ends its claim.
- * @throws LeaseLostError if another process has the claim, or if the submission was purged.
+ * Stores the answer of an extra read and ends the claim.
+ * @throws LeaseLostError if this process lost the lease, or if the submission was purged.
  */
 export async function keepExtraAnswer(tx: Tx, claim: PathClaim, text: string, dueInMs: number): Promise<void> {
   await settlePath(tx, claim, { outcome: 'ok', error: null, failures: 0, dueInMs })
@@ -178,7 +178,7 @@ export async function releasePath(db: Db, claim: PathClaim, dueInMs = 0): Promis
   await db.write('path-settle', (tx) => claimedPaths.release(tx, claim, dueInMs))
 }
 
-/** Makes paths due in `everyMs` that would be due later. Failing paths keep their backoff. */
+/** Limits the wait of paths to `everyMs`. Failing and claimed paths aren't changed. */
 export async function shortenPathWaits(tx: Tx, account: string, names: readonly string[], everyMs: number): Promise<void> {
   const latest = dbTime(tx, everyMs)
   await tx.run(sql`
@@ -186,25 +186,24 @@ export async function shortenPathWaits(tx: Tx, account: string, names: readonly 
     where account = ${account} and name in (${sql.join(names)}) and due_at > ${latest} and failures = 0 and lease_token is null`)
 }
 
-/** Counts the paths that were made from one configured path. */
+/** Counts the discovery paths that were made from one configured path. */
 export async function countPaths(q: Query, account: string, name: string): Promise<number> {
   return await q.count(sql`select count(*) as n from sync_path_reads where account = ${account} and name = ${name}`)
 }
 
-/** Summarizes discovery, by configured path. */
+/** Summarizes discovery for each configured path in `templates`. */
 export async function discoveryStatus(q: Query, account: string, templates: readonly string[]) {
   if (templates.length === 0) return []
   return await q.all(sql<{
     path: string
     /**
-     * `paths`: number of paths made from the configured path. `failing`: number of those that fail. `limited`: number
-     * of those
-     * whose last answer had too many new ids.
+     * `paths`: number of discovery paths made from the configured path. `failing`: how many of these fail. `limited`:
+     * how many of these had too many new ids in their last answer.
      */
     paths: number
     failing: number
     limited: number
-    /** Time of the least recent last answer; null if one of the paths was never answered. */
+    /** Of the last answers of all these paths, the time of the oldest. Null if one of the paths was never answered. */
     oldest_answer_at: TimeText | null
     found: number
     error: string | null

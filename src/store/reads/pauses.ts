@@ -4,18 +4,21 @@ import { msFromTime, type TimeText } from '../../model/time.ts'
 import type { Db, Query } from '../engine/db.ts'
 import { dbTime } from '../engine/sql.ts'
 
-/** A pause longer than this many ms is reported to operators. Commands fail instead of waiting for its end. */
+/**
+ * A pause that lasts longer than this many ms is reported to operators, and commands fail instead of waiting
+ * for its end.
+ */
 export const LONG_PAUSE_MS = 60_000
 
-/** A pause of an account that the service requested and that hasn't ended. */
+/** A pause that the service requested for an account and that hasn't ended. */
 export interface StoredPause {
   readonly account: string
   readonly since: TimeText
   readonly until: TimeText
   readonly ms: number
-  /** Whether the pause is longer than `LONG_PAUSE_MS` from beginning to end. */
+  /** Whether the whole pause, from `since` to `until`, is longer than `LONG_PAUSE_MS`. */
   readonly isLong: boolean
-  /** The request that caused the pause, and the status of its answer. */
+  /** Which request the service answered with the pause, and the status of that answer. */
   readonly reason: string
 }
 
@@ -38,7 +41,7 @@ export async function findPause(q: Query, account: string): Promise<StoredPause 
   return (await listPauses(q)).find((pause) => pause.account === account) ?? null
 }
 
-/** Stores a pause of `ms` from now. If the current pause ends later, nothing changes. */
+/** Stores a pause of `ms` from now. Does nothing if the stored pause ends later. */
 export async function savePause(db: Db, account: string, { ms, reason }: Pick<StoredPause, 'ms' | 'reason'>): Promise<void> {
   await db.write('account-pause', async (tx) => {
     const [now, until] = [dbTime(tx), dbTime(tx, ms)]

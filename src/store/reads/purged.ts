@@ -9,15 +9,15 @@ import { relationOf, specOf } from '../schema/table.ts'
 const purged = specOf(syncPurged, 'account', 'submission_id')
 const named = specOf(relationOf(submissions), 'account', 'submission_id')
 
-/** @returns the distinct submissions of the rows, as keys for `purgedAmong`. */
+/** @returns the submissions of the rows as keys for `purgedAmong`, each once. */
 export function submissionKeys(rows: readonly { readonly account: string; readonly submissionId: string | null }[]): Row[] {
   const keys = rows.map(({ account, submissionId }) => [`${account} ${submissionId}`, { account, submission_id: submissionId }] as const)
   return [...new Map(keys).values()].filter(({ submission_id }) => submission_id !== null && submission_id !== '')
 }
 
 /**
- * @returns which of these submissions are purged, as texts `account submission_id`.
- * @param keys distinct keys.
+ * @param keys distinct keys of submissions.
+ * @returns the purged submissions among them, as texts `account submission_id`.
  */
 export async function purgedAmong(q: Query, keys: readonly Row[]): Promise<ReadonlySet<string>> {
   if (keys.length === 0) return new Set()
@@ -29,14 +29,14 @@ export async function purgedAmong(q: Query, keys: readonly Row[]): Promise<Reado
 }
 
 /**
- * Prevents purges of submissions without a row, until the transaction ends.
- * @param isShared false only for a purge itself.
+ * Prevents, until the transaction ends, that a submission without a row in `submissions` is purged.
+ * @param isShared true allows other transactions to prevent this too. Only a purge passes false.
  */
 export function lockUnknown(tx: Tx, isShared: boolean): Promise<void> {
   return lockNamed(tx, 'purge', isShared)
 }
 
-/** Like `purgedAmong`. Also prevents purges of the submissions that aren't purged, until the transaction ends. */
+/** Like `purgedAmong`. Also prevents, until the transaction ends, that the other submissions are purged. */
 export async function purgedUnderLock(tx: Tx, keys: readonly Row[]): Promise<ReadonlySet<string>> {
   if (keys.length === 0) return new Set()
   const known = await tx.selectMany(named, keys, { lock: true })
@@ -45,9 +45,8 @@ export async function purgedUnderLock(tx: Tx, keys: readonly Row[]): Promise<Rea
 }
 
 /**
- * @returns the places whose submission isn't purged, including places without a submission (''). Prevents purges of
- * these
- * submissions until the transaction ends.
+ * Leaves out places whose submission is purged. Keeps places without a submission (''). Until the transaction ends, the
+ * submissions of the returned places can't be purged.
  */
 export async function withoutPurged<P extends SubmissionRef>(tx: Tx, places: readonly P[]): Promise<P[]> {
   const keys = new Map(places.map(({ account, submissionId }) => [`${account} ${submissionId}`, { account, submission_id: submissionId }]))
@@ -59,7 +58,7 @@ export async function withoutPurged<P extends SubmissionRef>(tx: Tx, places: rea
   return places.filter(({ account, submissionId }) => !purged.has(`${account} ${submissionId}`))
 }
 
-/** Removes the marks of purged submissions, so that they can be tracked again. */
+/** Deletes the marks that these submissions were purged. The submissions can then be tracked again. */
 export async function forgetPurged(db: Db, account: string, submissionIds: readonly string[]): Promise<void> {
   if (submissionIds.length === 0) return
   await db.write('purge-forget', (tx) =>

@@ -7,9 +7,9 @@ import type { ReadsOffTable } from '../schema/reads.ts'
 import { claimedReads } from './claims.ts'
 import { rank } from './reads.ts'
 
-/** Number of due rows to search in each rank. */
+/** Number of due rows of each rank that one query searches. */
 const LOOKED_AT = 1_000
-/** A due read of a kind that is off is postponed by about this many ms. When it is due again, it is postponed again. */
+/** If a kind of read is off, its due reads are postponed by about this many ms, again and again. */
 const PUT_OFF_MS = 86_400_000
 
 export async function listReadsOff(q: Query, account?: string): Promise<ReadsOffTable[]> {
@@ -17,7 +17,7 @@ export async function listReadsOff(q: Query, account?: string): Promise<ReadsOff
   return await (account === undefined ? query : query.where('account', '=', account)).execute()
 }
 
-/** @returns the kinds of reads that are off. Leaves out kinds that are due for another try. */
+/** @returns the kinds of reads that are off now. Leaves out kinds that may be tried again now. */
 export async function readsOffNow(q: Query, account: string): Promise<ReadonlySet<OptionalRead>> {
   const rows = await q.all(sql<{ read: OptionalRead }>`
     select read from sync_reads_off where account = ${account} and ${isOffNow(q)}`)
@@ -29,7 +29,7 @@ function isOffNow(q: Query): RawBuilder<unknown> {
 }
 
 /**
- * Switches off the kinds of reads that the settings exclude. Switches on kinds that the settings no longer exclude.
+ * Switches off the kinds of reads that the settings exclude, and switches on kinds that the settings no longer exclude.
  * @param reads the excluded kinds.
  * @returns the kinds that were switched on.
  */
@@ -46,8 +46,8 @@ export async function setReadsOffBySettings(db: Db, account: string, reads: read
 }
 
 /**
- * Switches off a kind of read because the service rejects it. If it is already off, postpones its next try. A kind that
- * the settings exclude stays off for that reason.
+ * Switches off a kind of read because the service rejects it. If the kind is already off, postpones the next try. If
+ * the settings exclude the kind, changes nothing.
  * @returns whether the kind was on.
  */
 export async function switchReadOff(db: Db, account: string, read: OptionalRead, reason: string, retryMs: number): Promise<boolean> {
@@ -55,19 +55,20 @@ export async function switchReadOff(db: Db, account: string, read: OptionalRead,
 }
 
 /**
- * Switches a kind of read on, after the service answered it. A kind that the settings exclude stays off.
+ * Switches a kind of read on, after the service answered such a read. If the settings exclude the
+ * kind, changes nothing.
  * @returns whether the kind was off because of the service.
  */
 export async function switchReadOn(db: Db, account: string, read: OptionalRead): Promise<boolean> {
   return await db.write('read-switch', (tx) => remove(tx, account, read, 'service'))
 }
 
-/** @returns whether any read of this kind ever succeeded in the account. */
+/** @returns whether a read of this kind ever succeeded in the account. */
 export async function wasEverRead(q: Query, account: string, read: OptionalRead): Promise<boolean> {
   return await q.exists(sql`select 1 from sync_reads where account = ${account} and read = ${read} and last_read_at is not null limit 1`)
 }
 
-/** Counts how many of these submissions had a successful last read of their requirements. */
+/** Counts those of the submissions whose last read of the requirements succeeded. */
 export async function countSucceeding(q: Query, account: string, submissionIds: readonly string[]): Promise<number> {
   return await q.count(sql<{ n: number }>`
     select count(*) as n from sync_reads where account = ${account} and submission_id in (${sql.join(submissionIds)})
@@ -75,9 +76,8 @@ export async function countSucceeding(q: Query, account: string, submissionIds: 
 }
 
 /**
- * Postpones up to `limit` due reads of a kind that is off, by about a day. Postpones none if the kind is due for
- * another
- * try.
+ * Postpones up to `limit` due reads of a kind that is off, by about a day. If the kind may be tried again now,
+ * postpones none.
  * @returns the number of postponed reads.
  */
 export async function putOffReads(db: Db, account: string, read: OptionalRead, limit: number): Promise<number> {
@@ -93,9 +93,8 @@ export async function putOffReads(db: Db, account: string, read: OptionalRead, l
 }
 
 /**
- * SQL for the due reads of one kind, among the first 1,000 due reads of each rank. After these are postponed, the next
- * call
- * finds more.
+ * SQL for the due reads of one kind. Searches the first 1,000 due reads of each rank. After the found reads are
+ * postponed, the next call finds others.
  */
 function firstDue(q: Query, account: string, read: OptionalRead): RawBuilder<unknown> {
   const ofRank = (one: number) => sql`select * from (select account, submission_id, read, id, lease_token from sync_reads
@@ -106,9 +105,10 @@ function firstDue(q: Query, account: string, read: OptionalRead): RawBuilder<unk
 }
 
 /**
- * Makes postponed reads of a kind due now, up to `limit` after `after`.
- * @param after the last submission or id of the previous step; '' for the first step.
- * @returns the last submission or id of this step; null if none remain.
+ * Makes postponed reads of a kind due now, for up to `limit` keys after `after`. The key of a read by id is the id. The
+ * key of other reads is the submission.
+ * @param after the last key of the previous step; '' for the first step.
+ * @returns the last key of this step; null if no keys remain.
  */
 export async function bringBackReads(db: Db, account: string, read: OptionalRead, after: string, limit: number): Promise<string | null> {
   const [key, isOfKind] = isIdRead(read) ? [sql`id`, sql`submission_id = '' and read = ${read}`] : [sql`submission_id`, sql`read = ${read}`]
@@ -136,8 +136,7 @@ interface Off {
 }
 
 /**
- * Stores that a kind of read is off. A reason from the settings replaces a reason from the service, but not the
- * reverse.
+ * Stores that a kind of read is off. The settings as the cause replace the service as the cause, but not the reverse.
  * @returns whether the kind was on.
  */
 async function put(tx: Tx, { account, read, cause, reason, retryMs }: Off): Promise<boolean> {
@@ -155,8 +154,8 @@ async function put(tx: Tx, { account, read, cause, reason, retryMs }: Off): Prom
 }
 
 /**
- * Removes the mark that a kind of read is off for this cause.
- * @returns whether there was such a mark.
+ * Deletes the row that says that a kind of read is off for this cause.
+ * @returns whether there was such a row.
  */
 async function remove(tx: Tx, account: string, read: OptionalRead, cause: Off['cause']): Promise<boolean> {
   const query = tx.sql.deleteFrom('sync_reads_off').where('account', '=', account).where('read', '=', read).where('cause', '=', cause)

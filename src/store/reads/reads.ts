@@ -10,27 +10,30 @@ import { specOf } from '../schema/table.ts'
 import type { Columns } from '../schema/tables.ts'
 import { withoutPurged } from './purged.ts'
 
-/** Delay in ms of a requested feed read. Deliveries that arrive within this time share one read. */
+/** Delay in ms of a requested feed read. All deliveries that arrive within this time need only one read. */
 export const WAKE_DELAY_MS = 1_000
-/** Delay in ms of requested reads other than feeds and requirements. Longer, so that they run after the feeds. */
+/**
+ * Delay in ms of a requested read that isn't a feed or the requirements. Longer, so that the read runs after the feeds.
+ */
 export const DETAIL_WAKE_DELAY_MS = 5_000
-/** Minimum time in ms between two full re-reads of a submission that its new lanes request. */
+/** Minimum time in ms between two full re-reads of a submission, if new lanes request them. */
 export const FULL_READ_COALESCE_MS = 60_000
-/** Delay in ms of another attempt, if a delivery names something that the service didn't find before. */
+/** If a delivery names something that a read didn't find, the read is repeated after this many ms. */
 export const LOOK_AGAIN_MS = 120_000
 
 /**
- * Ranks in the order of claiming. `live`: first, because users wait for the result. `background`: state reads, except
- * requirements and reads that were requested. `byId`: all reads by id.
+ * Ranks of reads. `live`: requested feeds and requirements, which the poller claims first because users wait for them.
+ * `routine`: scheduled feeds and requirements, and requested other state reads. `failing`: feeds and requirements that
+ * failed. `background`: all other state reads. `byId`: all reads by id.
  */
 export const rank = { live: 0, routine: 1, failing: 2, background: 3, byId: 4 } as const
 
 const readsTable = specOf(syncReads)
 
 /**
- * Adds the reads of new submissions, due immediately. Skips purged submissions. Both feeds start from the beginning
- * (trap 22).
- * @param live whether users wait for these reads.
+ * Adds the reads of new submissions, due immediately. Skips purged submissions. Both feeds are read from their
+ * beginning (trap 22).
+ * @param live whether users wait for the feeds and requirements.
  */
 export async function addReads(tx: Tx, places: readonly SubmissionRef[], now: string, live: boolean): Promise<void> {
   const kept = await withoutPurged(tx, places)
@@ -56,29 +59,32 @@ export async function addReads(tx: Tx, places: readonly SubmissionRef[], now: st
   wake(tx, 'reads')
 }
 
-/** A request to read something soon. */
+/** A request to make a read due soon. */
 export interface Wake extends SubmissionRef {
   readonly read: ReadKind
 }
 
 /**
- * The column `read`, written so that the database must use the primary key for it. Without table statistics, Postgres
- * might use the index on read times, where one kind of read has thousands of rows.
+ * The column `read` in a form that only lets the database use the primary key. Without table statistics, Postgres might
+ * use the index on read times, where each kind of read has thousands of rows.
  */
 export function byKey(table: string): RawBuilder<unknown> {
   return sql`${sql.ref(`${table}.read`)} || ''`
 }
 
-/** How to request reads. `delayMs`: delay of the requested reads. `moved`: whether the request counts as activity. */
+/**
+ * How to request reads. `delayMs`: delay of feeds and requirements. `moved`: whether the request counts as activity of
+ * the submission.
+ */
 export interface WakeOptions {
   readonly delayMs: number
   readonly moved: boolean
 }
 
 /**
- * Makes reads due soon. A read in flight runs again afterwards (`request_no`). Failing reads keep their backoff. With
- * `moved`, a read that got "not found" is due within 2 minutes, because the service may show the submission again
- * (trap 48).
+ * Makes reads due soon. If a read is in flight, it runs again afterwards (`request_no`). Failing reads keep their
+ * backoff. Exception with `moved`: a read that got "not found" is due within 2 minutes, because the service may show
+ * the submission again (trap 48).
  */
 export async function addReadRequests(
   tx: Tx,
@@ -107,9 +113,9 @@ export async function addReadRequests(
 }
 
 /**
- * Requests a full re-read of the events of submissions with a new lane. The lane may have events before the cursor
- * (trap 8). If the feed was never read completely, no re-read is needed. If a re-read is in flight, another follows,
- * because it may have passed these events. Never postpones a re-read that is due.
+ * Requests a full re-read of the events of submissions with a new lane, because the lane may have events before the
+ * cursor (trap 8). Does nothing if the feed was never read to its end. If a feed read is in flight, a full re-read
+ * follows, because that read may have passed these events. Never postpones a re-read.
  */
 export async function requestFullRead(tx: Tx, places: readonly SubmissionRef[]): Promise<void> {
   if (places.length === 0) return
@@ -133,14 +139,15 @@ export async function requestFullRead(tx: Tx, places: readonly SubmissionRef[]):
 }
 
 /**
- * SQL for a read number that is greater than all numbers issued or applied so far, even if `issued_no` was set back.
+ * SQL for the number of the next read. The number is greater than all numbers that were issued or applied, even if
+ * `issued_no` is behind them.
  */
 export function nextReadNumber(tx: Tx): RawBuilder<number> {
   return sql<number>`${greatest(tx, sql`issued_no`, sql`applied_no`, sql`cursor_no`)} + 1`
 }
 
 /**
- * Claims the right to apply a state read.
+ * Stores the number of a state read that is about to be applied.
  * @returns false if a later read was already applied.
  */
 export async function advanceAppliedNumber(tx: Tx, observation: ReadOf, readNo: number): Promise<boolean> {
@@ -150,7 +157,7 @@ export async function advanceAppliedNumber(tx: Tx, observation: ReadOf, readNo: 
 }
 
 /**
- * Takes a number for a state read outside the schedule.
+ * Takes a number for a state read that isn't claimed from the schedule.
  * @returns null if the read has no row.
  */
 export async function takeReadNumber(db: Db, of: ReadOf): Promise<number | null> {

@@ -6,8 +6,8 @@ import { dbTime, least } from '../engine/sql.ts'
 import { rank } from './reads.ts'
 
 /**
- * Longest waits in ms for submissions that were active in the last `untilMs`. `pollMs`: feeds and requirements.
- * `detailMs`: other state reads. `fullReadMs`: full re-reads.
+ * Maximum waits in ms for submissions that were active in the last `untilMs`. `pollMs`: until the next read of feeds
+ * and requirements. `detailMs`: until other state reads. `fullReadMs`: until the next full re-read.
  */
 export interface LongestWaits {
   readonly untilMs: number
@@ -18,13 +18,13 @@ export interface LongestWaits {
 
 /**
  * Shortens waits that are longer than the settings allow. Skips failing reads and claimed reads.
- * @param longest waits by ascending `untilMs`. The last entry applies to all other submissions.
+ * @param longest maximum waits, by ascending `untilMs`. The last entry applies to all other submissions.
  */
 export async function shortenWaits(db: Db, account: string, longest: readonly LongestWaits[], signal: AbortSignal): Promise<void> {
   const change = (q: Query) => {
     const share = q.clock.random()
     const isDetail = sql`read in (${sql.join(detailReads)})`
-    /** SQL for the end of the longest wait, which depends on the last activity. */
+    /** SQL for the end of the maximum wait. The maximum depends on the last activity. */
     const end = (part: number, msOf: (waits: LongestWaits) => number) => {
       const arms = longest
         .slice(0, -1)
@@ -37,7 +37,7 @@ export async function shortenWaits(db: Db, account: string, longest: readonly Lo
     const fullRead = (part: number) => end(part, ({ fullReadMs }) => fullReadMs)
     const isLate = sql`due_at > ${poll(1)}`
     const isFullReadLate = sql`full_read_due_at > ${fullRead(1)}`
-    // A feed read does the full re-read, so the feed read must not be due later than the re-read.
+    // A full re-read is part of a feed read. The feed read must therefore be due no later than the full re-read.
     const fullReadDue = sql`case when ${isFullReadLate} then ${fullRead(share)} else full_read_due_at end`
     const due = sql`case when ${isLate} then ${poll(share)} else due_at end`
     const set = sql`full_read_due_at = ${fullReadDue}, due_at = ${least(q, due, sql`coalesce(${fullReadDue}, due_at)`)}`

@@ -4,10 +4,13 @@ import type { Query } from '../engine/db.ts'
 import type { VerificationResult } from '../schema/push.ts'
 import { isAnswered } from '../schema/push-states.ts'
 
-/** What a destination accepted from an account, and the counts of its answers when asked about the changes. */
+/** For one destination and account: the number of accepted changes, and the number of each answer to a verification. */
 export interface AtDestination extends Readonly<Record<VerificationResult, number>> {
   readonly destination: string
-  /** Number of accepted changes that are still stored. A resent change counts once. */
+  /**
+   * Number of accepted changes whose outbox rows are still stored. A change that was sent again with the same
+   * id counts once.
+   */
   readonly delivered: number
   /** Number of changes that were missing at the destination and are queued again. */
   readonly repaired: number
@@ -17,9 +20,8 @@ export interface AtDestination extends Readonly<Record<VerificationResult, numbe
 }
 
 /**
- * Lists every destination that has deliveries or answers for an account. Reads all their rows, so call this for
- * reports,
- * not from a timer.
+ * Lists every destination that has deliveries or answers for an account. Reads all rows of the account, so call this
+ * for reports, not from a timer.
  */
 export async function atDestinations(q: Query, account: string): Promise<AtDestination[]> {
   const of = (result: VerificationResult) => sql`sum(case when result = ${sql.lit(result)} then 1 else 0 end)`

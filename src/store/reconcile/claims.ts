@@ -8,7 +8,7 @@ import type { RunState } from '../schema/reconcile.ts'
 import { insertRun, NOTHING_DONE, newRun, type RunRequest, type RunRow, sameOptions } from './runs.ts'
 
 export const RUN_LEASE_MS = 20_000
-/** Maximum number of runs to read for one account and state. */
+/** Maximum number of runs that are read for one account and state. */
 const MOST_OPEN = 100
 /** Exit code of a run that was stopped before its end. */
 const STOPPED_EXIT_CODE = 4
@@ -17,7 +17,7 @@ export interface RunClaim {
   readonly account: string
   readonly run: RunRow
   readonly leaseToken: string
-  /** Whether another process began this run and died. */
+  /** True if an earlier process began this run and died. */
   readonly resumed: boolean
 }
 
@@ -47,8 +47,9 @@ async function ensureRow(tx: Tx, account: string): Promise<void> {
 }
 
 /**
- * Stores a run. It starts when no other run of the account is in progress.
- * @returns the id of the run. If a run with the same options is waiting already, the id of that run.
+ * Requests a run. The run starts when no other run of the account is in progress.
+ * @returns the run's id. If a run with the same options is already waiting, requests none and returns the id
+ * of that run.
  */
 export async function requestRun(db: Db, request: RunRequest): Promise<string> {
   return db.write('reconcile-request', async (tx) => {
@@ -64,8 +65,8 @@ export async function requestRun(db: Db, request: RunRequest): Promise<string> {
 }
 
 /**
- * Starts a run now. If an interrupted run has the same options, resumes that run instead. Other waiting and interrupted
- * runs keep waiting.
+ * Starts a run now. If an interrupted run has the same options, resumes that run instead. All other waiting and
+ * interrupted runs keep waiting.
  * @returns `RunBusy` if a run of the account is in progress.
  */
 export async function claimNewRun(db: Db, request: RunRequest): Promise<RunClaim | RunBusy> {
@@ -82,8 +83,8 @@ export async function claimNewRun(db: Db, request: RunRequest): Promise<RunClaim
 }
 
 /**
- * Claims an interrupted run of the account; if there is none, the oldest requested run.
- * @returns null if there is none, or if a run of the account is in progress.
+ * Claims the account's oldest interrupted run. If no run is interrupted, claims the oldest requested run.
+ * @returns null if there is no such run, or if a run of the account is in progress.
  */
 export async function claimWaitingRun(db: Db, account: string): Promise<RunClaim | null> {
   const open = sql`select 1 from reconcile_runs where account = ${account} and state in ('requested', 'running') limit 1`
@@ -124,7 +125,7 @@ export async function endAbandonedRuns(db: Db, accounts: readonly string[]): Pro
 
 /**
  * Locks the account's row until the transaction ends. Call this before requesting, starting, or stopping a run.
- * @returns since when the account has a schedule; null if it has no row.
+ * @returns the time when the account's schedule started; null if the account has no row.
  */
 export async function lockAccount(tx: Tx, account: string): Promise<TimeText | null> {
   const row = tx.sql.selectFrom('sync_reconcile').select('since').where('account', '=', account)
@@ -143,12 +144,15 @@ async function takeLease(tx: Tx, token: string, account: string): Promise<{ toke
   return { busy: true, runId: held.run_id ?? '', leaseUntil: held.lease_until ?? '' }
 }
 
-/** Lists the runs marked as running. Call this while holding the account's lease; their processes are then dead. */
+/**
+ * Lists the runs in the state `running`. Call this only while holding the account's lease, which means that the
+ * processes of these runs are dead.
+ */
 function interruptedRuns(tx: Tx, account: string): Promise<RunRow[]> {
   return runsIn(tx, account, 'running', MOST_OPEN)
 }
 
-/** Lists the runs in one state, first requested first. */
+/** Lists the runs in one state, the first requested first. */
 async function runsIn(tx: Tx, account: string, state: RunState, limit: number): Promise<RunRow[]> {
   const query = tx.sql.selectFrom('reconcile_runs').selectAll().where('account', '=', account).where('state', '=', state)
   return await query.orderBy('requested_at').orderBy('run_id').limit(limit).execute()
@@ -158,7 +162,7 @@ async function begin(tx: Tx, run: RunRow, leaseToken: string, resumed: boolean):
   const updated_at = timeFromMs(tx.clock.now())
   // A dry run stores no progress, so it begins again from the start; see `deleteFindings`.
   const counts = resumed && run.options.dry_run === true ? NOTHING_DONE : {}
-  // Use the database's clock. A resumed run compares its start with times that other processes stored.
+  // Use the database's clock, because a resumed run compares `started_at` with times that other processes stored.
   const { started_at } = await tx.sql
     .updateTable('reconcile_runs')
     .set({ state: 'running', updated_at, ...counts, ...(run.started_at === null && { started_at: dbTime(tx) }) })
@@ -172,15 +176,16 @@ async function begin(tx: Tx, run: RunRow, leaseToken: string, resumed: boolean):
 
 /**
  * Renews the lease of a run.
- * @throws LeaseLostError if another process has the run.
+ * @throws LeaseLostError if this process lost the lease.
  */
 export async function renewLease(tx: Tx, claim: RunClaim): Promise<void> {
   await claimedRuns.renew(tx, claim, RUN_LEASE_MS)
 }
 
 /**
- * Checks and locks the lease of a run. Call this in each transaction that corrects rows or stores findings.
- * @throws LeaseLostError if another process has the run.
+ * Checks that this process still has the run's lease, and locks the lease. Call this in each transaction that corrects
+ * rows or stores findings.
+ * @throws LeaseLostError if this process lost the lease.
  */
 export async function lockRun(tx: Tx, claim: RunClaim): Promise<void> {
   await claimedRuns.hold(tx, claim)
@@ -193,8 +198,8 @@ export interface RunEnd {
 }
 
 /**
- * Ends a run and releases the account.
- * @throws LeaseLostError if another process has the run.
+ * Ends a run and its lease.
+ * @throws LeaseLostError if this process lost the lease.
  */
 export async function endRun(db: Db, claim: RunClaim, end: RunEnd): Promise<void> {
   await db.write('reconcile-end', async (tx) => {
@@ -204,7 +209,8 @@ export async function endRun(db: Db, claim: RunClaim, end: RunEnd): Promise<void
 }
 
 /**
- * Stops a run at a person's request and takes its process's lease away. Its findings and corrections stay.
+ * Stops a run because a person requested this. The process that performs the run loses the lease. Findings and
+ * corrections stay.
  * @returns false if the run had already ended.
  */
 export async function stopRun(db: Db, { account, run_id }: Pick<RunRow, 'account' | 'run_id'>, note: string): Promise<boolean> {
@@ -218,7 +224,7 @@ export async function stopRun(db: Db, { account, run_id }: Pick<RunRow, 'account
   })
 }
 
-/** Releases a run unchanged. Another process can then resume it. */
+/** Ends the lease of a run without ending the run. Another process can then resume the run. */
 export async function releaseRun(db: Db, claim: RunClaim): Promise<void> {
   await db.write('reconcile-release', (tx) => releaseAccount(tx, claim))
 }

@@ -6,9 +6,8 @@ import type { Query } from '../engine/db.ts'
 /** Counts for reports. They read all rows of an account, so don't call them from a timer. */
 
 /**
- * Number of records of one table, by time and way (`via`) of their first appearance. `at`: beginning of a time bucket,
- * such
- * as an hour.
+ * Number of records of one table that first appeared in one time bucket in one way, such as `webhook`. `at`: beginning
+ * of the bucket, such as an hour.
  */
 export interface SeenCount {
   readonly at: TimeText
@@ -19,7 +18,10 @@ export interface SeenCount {
 
 const DAY_MS = 86_400_000
 
-/** @returns the number of characters of a time that identify its bucket: up to the second, minute, hour, or day. */
+/**
+ * @returns how many characters of a time identify its bucket. The bucket is a second, minute, hour, or day, depending
+ * on `spanMs`.
+ */
 function piecesOf(spanMs: number): number {
   if (spanMs < 90_000) return 19
   if (spanMs < 90 * 60_000) return 16
@@ -33,7 +35,7 @@ function isSeen(q: Query): RawBuilder<boolean> {
     : sql<boolean>`first_seen_at >= '0001-01-01T00:00:00Z' and first_seen_at < '10000-01-01T00:00:00Z'`
 }
 
-/** Counts an account's events and messages by time bucket and by the way of their first appearance. */
+/** Counts an account's events and messages by the time bucket and the way in which they first appeared. */
 export async function countFirstSeen(q: Query, account: string): Promise<SeenCount[]> {
   const rows = await q.all(sql<{ first: TimeText | null; last: TimeText | null }>`
     select min(first_seen_at) as first, max(first_seen_at) as last from (
@@ -71,7 +73,7 @@ export interface MirrorFigures {
   readonly unreachable: number
   /** Numbers of submissions by what made the mirror track them, such as `webhook` or `command`. */
   readonly trackedVia: readonly { readonly via: string; readonly submissions: number }[]
-  /** Number of the account's rows in each table, without rows that are gone. */
+  /** Number of the account's rows in each table, except rows that are gone. */
   readonly tables: readonly { readonly table: string; readonly rows: number }[]
 }
 

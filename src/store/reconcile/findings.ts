@@ -9,14 +9,14 @@ import type { RunCounts } from './runs.ts'
 
 export type FindingRow = ReconcileFindingsTable
 
-/** Number of findings deleted in one transaction. */
+/** Maximum number of findings to delete in one transaction. */
 const DELETE_BATCH = 1_000
 
 const findingsTable = specOf(reconcileFindings)
 
 /**
  * Inserts findings. Skips findings that are already stored, and findings about purged submissions.
- * @returns the increase of each count of the run.
+ * @returns how much to add to each count of the run.
  */
 export async function insertFindings(tx: Tx, findings: readonly ReconcileFindingsTable[]): Promise<Partial<RunCounts>> {
   const counts: { -readonly [name in keyof RunCounts]?: number } = {}
@@ -55,9 +55,9 @@ export async function sumFindings(q: Query, runId: string): Promise<{ counts: Pa
 }
 
 /**
- * Deletes the findings of a dry run. A dry run doesn't store which submissions it checked. If resumed, it checks and
- * reports every submission again.
- * @throws LeaseLostError if another process has the run.
+ * Deletes the findings of a dry run that is resumed. A dry run doesn't store which submissions it checked, so it checks
+ * and reports every submission again.
+ * @throws LeaseLostError if this process lost the lease.
  */
 export async function deleteFindings(db: Db, claim: RunClaim): Promise<void> {
   const found = sql`select finding_no from reconcile_findings where run_id = ${claim.run.run_id} limit ${sql.lit(DELETE_BATCH)}`
@@ -70,14 +70,14 @@ export async function deleteFindings(db: Db, claim: RunClaim): Promise<void> {
   }
 }
 
-/** Selects findings of one run. They are listed in the order in which they were found. */
+/** Selects findings of one run, in the order in which they were found. */
 export interface FindingFilter {
   readonly runId: string
   readonly kind?: FindingKind | undefined
   readonly known?: boolean | undefined
   readonly submissionId?: string | undefined
   readonly after?: number | undefined
-  /** Default: 1,000. */
+  /** Maximum number of findings; 1,000 if undefined. */
   readonly limit?: number | undefined
 }
 
@@ -107,8 +107,8 @@ export async function countFindings(q: Query, runId: string) {
 }
 
 /**
- * Condition on a row of `reconcile_findings`: a run other than `runId` reported it. If that run was a dry run, its new
- * findings don't count. Its known findings count, because a run before it reported them.
+ * Condition on a row of `reconcile_findings`: a run other than `runId` reported it. A new finding of a dry run doesn't
+ * count. A known finding of a dry run counts, because an earlier run reported it too.
  * @param findings the table's name or alias in the statement.
  */
 export function reportedBefore(q: Pick<Query, 'kind'>, runId: string, findings = 'reconcile_findings'): RawBuilder<boolean> {
@@ -118,7 +118,7 @@ export function reportedBefore(q: Pick<Query, 'kind'>, runId: string, findings =
     or not exists (select 1 from reconcile_runs reporter where reporter.run_id = ${of('run_id')} and ${isDry})))`
 }
 
-/** @returns whether another run reported that the service can't have a submission with this id. */
+/** @returns whether another run already reported that a submission with this id can't exist at the service. */
 export async function isMisnamedReported(q: Query, account: string, submissionId: string, runId: string): Promise<boolean> {
   return await q.exists(sql`
     select 1 from reconcile_findings where account = ${account} and submission_id = ${submissionId} and kind = 'absent'

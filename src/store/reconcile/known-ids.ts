@@ -6,11 +6,14 @@ import { isReadOf } from '../reads/reads.ts'
 export interface IdOfSubmission {
   readonly kind: IdRead
   readonly id: string
-  /** Whether the program knows the id. Known ids are polled. */
+  /** Whether the id has a read of its own. Such ids are polled. */
   readonly isKnown: boolean
 }
 
-/** Lists the ids of a submission that have separate reads: known ids, and ids in its rows. Bind requests come first. */
+/**
+ * Lists the ids of a submission that can be read by id: those with a read of their own, and those in its rows. Bind
+ * requests come first.
+ */
 export async function idsOfSubmission(q: Query, account: string, submissionId: string): Promise<IdOfSubmission[]> {
   const of = sql`account = ${account} and submission_id = ${submissionId}`
   const rows = await q.all(sql<{ kind: IdRead; id: string; known: number }>`
@@ -24,7 +27,8 @@ export async function idsOfSubmission(q: Query, account: string, submissionId: s
 }
 
 /**
- * @returns whether a 404 for an id may be temporary: the id was read before, and polling got fewer than 3 404s so far.
+ * @returns whether a 404 for an id may be temporary. This is so if a read of the id once succeeded and polling got
+ * fewer than 3 404s since.
  */
 export async function mayComeBack(q: Query, account: string, read: IdRead, id: string): Promise<boolean> {
   const isRead = isReadOf({ account, submissionId: '', read, ownId: id })

@@ -3,7 +3,7 @@ import type { FindingKind } from '../schema/reconcile.ts'
 import type { RunRow } from './runs.ts'
 
 interface RunLeft {
-  /** Differences from the service and gaps in the change log that aren't resolved. */
+  /** Number of differences from the service and of gaps in the change log that aren't resolved. */
   readonly differences: number
   readonly unreadable: number
 }
@@ -12,14 +12,14 @@ interface RunLeft {
 export type EndedRun = RunRow & { readonly left: RunLeft }
 
 /**
- * Kinds of findings that a later check of the submission resolves. Findings about the change log or destinations aren't
- * resolved that way.
+ * Kinds of findings that are resolved when a later run finds the submission reconciled. Findings about the change log
+ * or about destinations aren't resolved in this way.
  */
 const RESOLVABLE: readonly FindingKind[] = ['missing', 'different', 'absent', 'unreadable']
 
 /**
- * @returns the run with the numbers of findings that were neither corrected nor resolved by a later run. Leaves out
- * undelivered changes, because the state of their destination reports them.
+ * @returns the run, with the numbers of its findings that weren't corrected and that no later run resolved. Undelivered
+ * changes don't count, because the state of their destination shows them.
  */
 export async function withLeft(q: Query, run: RunRow): Promise<EndedRun> {
   const differences = Math.max(0, run.missing + run.different + run.absent + run.lost - run.repaired)

@@ -10,9 +10,9 @@ import type { RunCounts } from './runs.ts'
 export interface Visited {
   readonly submissionId: string
   readonly at: TimeText
-  /** Whether the submission matched the service or was corrected. */
+  /** Whether the submission matches the service, possibly after a correction. */
   readonly isReconciled: boolean
-  /** Parts of the requirements view that were missing in the answer. */
+  /** Parts of the requirements view that the service's answer lacked, so they couldn't be compared. */
   readonly unconfirmed?: readonly ViewPart[]
 }
 
@@ -37,7 +37,7 @@ export async function saveProgress(db: Db, claim: RunClaim, counts: RunCounts, v
       unconfirmed: unconfirmed?.join(', ') || null,
     }))
     const given = valuesTable(tx, { submission_id: 'text', at: 'text', is_reconciled: 'int', unconfirmed: 'text' }, rows)
-    // Convert to the database's clock, because later runs in other processes compare with this time.
+    // Convert the times to the database's clock, because later runs in other processes compare with them.
     const ahead = sql`(${timeFromMs(tx.clock.now())}::timestamptz - statement_timestamp())`
     const at = tx.kind === 'sqlite' ? sql`given.at` : sql`(given.at::timestamptz - ${ahead})`
     await tx.run(sql`

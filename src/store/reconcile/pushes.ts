@@ -9,7 +9,7 @@ import { itsStream } from '../schema/push-states.ts'
 import type { Columns } from '../schema/tables.ts'
 import { reportedBefore } from './findings.ts'
 
-/** A change that waits longer than this many ms is reported as undelivered. */
+/** A change that isn't delivered after this many ms is reported as undelivered. */
 const OVERDUE_MS = 3_600_000
 
 export type UndeliveredState = 'dead' | 'unknown' | 'ready'
@@ -19,20 +19,19 @@ export interface Undelivered
     Columns<'sync_outbox', 'attempts' | 'queued_at' | 'status' | 'error' | 'stream'> {
   /** Why the stream is blocked; null if it isn't blocked. */
   readonly blocked: string | null
-  /** Whether the row of the stream is missing. Its changes are then not sent until a new change recreates the row. */
+  /** Whether the stream has no row. The change is then not sent until a new change of the stream creates the row. */
   readonly stream_lost: boolean
-  /** Whether the change has waited over an hour. Always true for dead and unknown changes. */
+  /** Whether the change was queued over an hour ago. Always true for dead and unknown changes. */
   readonly overdue: boolean
-  /** Whether an earlier run reported the change. Dry runs don't count. */
+  /** Whether an earlier run, other than a dry run, reported the change. */
   readonly reported: boolean
 }
 
 type Flag = 'overdue' | 'reported' | 'stream_lost'
 
 /**
- * Lists all stored destinations. `behind`: the oldest change that was made over an hour ago and isn't queued yet; null
- * if
- * there is none, or if the destination isn't configured.
+ * Lists all stored destinations. `behind`: the account's oldest change that was made over an hour ago but isn't queued
+ * for the destination. Null if there is no such change, or if the destination isn't configured.
  * @param configured names of configured destinations.
  */
 export async function pushDestinations(
@@ -56,7 +55,8 @@ export async function pushDestinations(
 }
 
 /**
- * Lists undelivered changes of all accounts in one state, after `after`, in the order of the queue.
+ * Lists a destination's undelivered changes in one state, for all accounts, in the order of the outbox.
+ * @param after the last listed `outbox_id`.
  * @param runId the current run. Its own findings don't count as reported.
  */
 export async function undeliveredAfter(
@@ -81,7 +81,7 @@ export async function undeliveredAfter(
   return rows.map((row) => ({ ...row, overdue: is(row.overdue), reported: is(row.reported), stream_lost: is(row.stream_lost) }))
 }
 
-/** Creates the missing streams of waiting rows, due immediately. */
+/** Creates the missing streams of ready rows, due immediately. */
 export async function reopenStreams(db: Db, rows: readonly StreamKey[]): Promise<void> {
   await db.write('reconcile-streams', async (tx) => {
     await openStreams(tx, streamsOf(rows))
@@ -90,8 +90,8 @@ export async function reopenStreams(db: Db, rows: readonly StreamKey[]): Promise
 }
 
 /**
- * @returns whether an earlier run reported a whole destination, not just one of its changes.
- * @param of `seq`: the change that the report names; null if none.
+ * @returns whether an earlier run reported a destination as a whole, instead of one of its changes.
+ * @param of `seq`: the change that the finding names; null if it names none.
  */
 export async function isDestinationReported(
   q: Query,

@@ -7,35 +7,37 @@ import { dbTime, distinctIn, timeValue } from '../engine/sql.ts'
 import type { RunOptions } from '../schema/reconcile.ts'
 import type { RunRow } from './runs.ts'
 
-/** A submission without activity for this many ms is dormant. The poller uses the same limit. */
+/** A submission without activity for this many ms is dormant. The poller has the same limit. */
 const DORMANT_AFTER_MS = 90 * 86_400_000
 
 /**
  * A submission is known if one of these tables has a row for it. In `sync_reconciled`, only reconciled rows count,
- * because
- * a run may have looked for wrong ids. Rows of documents don't count; other tables have the submissions of documents.
+ * because a run also stores visits to ids that don't exist. Rows of documents needn't be searched: the other tables
+ * have their submissions.
  */
 const KNOWN_BY = [...entities.filter(({ read }) => read !== 'document').map(({ table }) => table), 'sync_reads', 'sync_reconciled']
 
-/** A submission that a run may visit. To visit means to read it from the service and compare. */
+/** A submission that a run may visit. To visit a submission is to read it from the service and compare. */
 export interface Candidate {
   readonly submissionId: string
-  /** The run that last reconciled the submission; if none did, the run that last visited it. */
+  /**
+   * The run that last reconciled the submission. If it was never reconciled, the run that last visited it. Null
+   * if none did.
+   */
   readonly runId: string | null
   readonly visitedAt: TimeText | null
   readonly reconciledAt: TimeText | null
-  /** Whether the options of the run include the submission. */
+  /** Whether the run's options include the submission. */
   readonly wanted: boolean
   /**
-   * Whether the events feed was never read completely. If so, its old records don't count as new. `firstThread`: the
-   * same
-   * for messages.
+   * `firstEvents`: whether the events feed was never read to its end. If so, missing events are history, not new.
+   * `firstThread`: the same for messages.
    */
   readonly firstEvents: boolean
   readonly firstThread: boolean
   readonly eventsReadAt: TimeText | null
   readonly threadReadAt: TimeText | null
-  /** Whether rows are missing in `sync_reads`. If so, polling skips the submission. */
+  /** Whether one of the submission's reads has no row in `sync_reads`. If so, polling skips that read. */
   readonly unpolled: boolean
   readonly unreachableSince: TimeText | null
 }
@@ -66,7 +68,10 @@ export async function candidatesOf(q: Query, account: string, options: RunOption
   return details(q, account, options, known, sql`ids.submission_id`)
 }
 
-/** Lists submissions reconciled after the position `after`, least recently reconciled first. */
+/**
+ * Lists submissions that were reconciled, the least recently reconciled first.
+ * @param after the last submission of the previous page; null for the first page.
+ */
 export async function candidatesByReconciled(
   q: Query,
   account: string,
@@ -81,7 +86,7 @@ export async function candidatesByReconciled(
   return details(q, account, options, ids, sql`ids.reconciled, ids.submission_id`)
 }
 
-/** @returns when a submission of the account was last reconciled; null if none was. */
+/** @returns when one of the account's submissions was last reconciled; null if none ever was. */
 export async function newestReconciled(q: Query, account: string): Promise<TimeText | null> {
   const { newest } = await q.sql
     .selectFrom('sync_reconciled')
@@ -92,8 +97,8 @@ export async function newestReconciled(q: Query, account: string): Promise<TimeT
 }
 
 /**
- * @returns when the account's next other run started; null if there is none. Visits after that time may belong to that
- * run.
+ * @returns when the first of the account's runs after this run started. Later visits may belong to that run. Null if no
+ * run started after this one.
  */
 export async function nextOtherRunStart(q: Query, run: Pick<RunRow, 'run_id' | 'account' | 'started_at'>): Promise<TimeText | null> {
   const { first } = await q.sql
@@ -138,7 +143,7 @@ async function details(
     left join sync_reads e on e.account = ${account} and e.submission_id = ids.submission_id and e.id = '' and e.read = 'events'
     left join sync_reads t on t.account = ${account} and t.submission_id = ids.submission_id and t.id = '' and t.read = 'thread'
     order by ${order}`)
-  // In SQLite, an id may be a blob. A blob sorts last and isn't a submission.
+  // In SQLite, an id may be a blob. A blob sorts after all texts and isn't the id of a submission.
   const named = rows.filter((row) => typeof row.submissionId === 'string')
   return named.map(({ wanted, firstEvents, firstThread, reads, ...row }) => ({
     ...row,
@@ -155,9 +160,8 @@ function readCount(account: string): RawBuilder<unknown> {
 }
 
 /**
- * Condition: the options of the run include the submission. If some reads of the submission are missing, its activity
- * is
- * unknown, and the submission is included.
+ * Condition: the run's options include the submission. If the submission lacks rows in `sync_reads`, its activity is
+ * unknown, so it is included.
  */
 function wanted(q: Query, account: string, options: RunOptions): RawBuilder<unknown> {
   const conditions = [sql`1 = 1`]

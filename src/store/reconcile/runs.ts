@@ -16,7 +16,7 @@ import { specOf } from '../schema/table.ts'
 
 export type RunRow = ReconcileRunsTable
 
-/** Number of newest runs to search for a complete one. */
+/** Maximum number of the newest runs to search for a run of the whole account. */
 const NEWEST_RUNS = 100
 
 export interface RunFilter {
@@ -24,7 +24,7 @@ export interface RunFilter {
   readonly state?: RunState | undefined
   readonly since?: TimeText | undefined
   readonly after?: { readonly requestedAt: TimeText; readonly runId: string } | undefined
-  /** Default: 100. */
+  /** Maximum number of runs; 100 if undefined. */
   readonly limit?: number | undefined
 }
 
@@ -46,7 +46,7 @@ export async function listRuns(q: Query, filter: RunFilter = {}): Promise<RunRow
     .execute()
 }
 
-/** Finds the ids of runs that match a shortened id. */
+/** Finds up to `limit` ids of runs that begin with `shortened`. */
 export async function runIdsLike(q: Query, shortened: string, limit: number): Promise<string[]> {
   return await idsLike(q, 'reconcile_runs', 'run_id', shortened.toLowerCase(), { limit })
 }
@@ -56,8 +56,8 @@ export async function findRun(q: Query, runId: string): Promise<RunRow | null> {
 }
 
 /**
- * Lists ended runs of the account, newest first, without stopped runs. The list ends with the newest run of the whole
- * account, or after 100 runs.
+ * Lists the account's ended runs, the newest first, without stopped runs. The list ends with the newest run that
+ * covered the whole account, or after 100 runs.
  */
 export async function endedRuns(q: Query, account: string): Promise<RunRow[]> {
   const rows = await q.sql
@@ -74,7 +74,7 @@ export async function endedRuns(q: Query, account: string): Promise<RunRow[]> {
   return whole === -1 ? rows : rows.slice(0, whole + 1)
 }
 
-/** @returns the newest ended run of the whole account; null if there is none. */
+/** @returns the newest ended run that covered the whole account; null if there is none among the newest 100. */
 export async function lastEndedRun(q: Query, account: string): Promise<RunRow | null> {
   return (await endedRuns(q, account)).findLast(({ options }) => !isNarrowed(options)) ?? null
 }
@@ -89,17 +89,17 @@ export interface RunRequest {
   readonly options: RunOptions
   /** `command`, `cron`, or `admin:<token name>`. */
   readonly requestedBy: string
-  /** The scheduled time that the run is for. */
+  /** The scheduled time of this run; undefined for other runs. */
   readonly slot?: TimeText
 }
 
-/** @returns whether two runs do the same work. Ignores the option `concurrency`. */
+/** @returns whether runs with these options do the same work. The option `concurrency` doesn't matter. */
 export function sameOptions(a: RunOptions, b: RunOptions): boolean {
   const about = ({ concurrency: _, ...rest }: RunOptions): Json => rest as Json
   return canonicalJson(about(a)) === canonicalJson(about(b))
 }
 
-/** Condition: the run has no options besides `names`. */
+/** Condition: the run has no options other than `names`. */
 export function hasNoOptionsBut(
   q: Pick<Query, 'kind'>,
   column: string,
@@ -154,7 +154,7 @@ export async function insertRun(tx: Tx, row: RunRow): Promise<boolean> {
 
 export type RunCounts = Pick<RunRow, 'submissions_total' | 'submissions_done' | 'rows_compared' | 'repaired' | 'known' | FindingKind>
 
-/** Counts of a run that begins again: all 0. */
+/** Counts of a run that begins again from the start: all 0. */
 export const NOTHING_DONE = Object.fromEntries(
   ['submissions_total', 'submissions_done', 'rows_compared', 'repaired', 'known', ...findingKinds].map((name) => [name, 0]),
 ) as unknown as RunCounts

@@ -8,22 +8,25 @@ import { lockAccount, RUN_LEASE_MS } from './claims.ts'
 import { insertRun, newRun, type RunRow, sameOptions } from './runs.ts'
 
 /**
- * What `requestSlot` did. `requested`: requested a run. `again`: requested another run after a failed one. `taken`: a
- * run
- * exists already. `before`: the account had no schedule yet. `skipped`: another run does the same work.
+ * What `requestSlot` did for a scheduled time:
+ * - `requested`: requested the run
+ * - `again`: requested another run, because the run failed
+ * - `taken`: nothing, because the time already has a run
+ * - `before`: nothing, because the account's schedule started later
+ * - `skipped`: stored the time as skipped, because another run does the same work
  */
 export type SlotOutcome = 'requested' | 'again' | 'taken' | 'before' | 'skipped'
 
-/** Delay in ms before a failed run is repeated, and maximum number of repetitions. */
+/** A failed run is repeated after this many ms, at most `AGAIN_TIMES` times. */
 const AGAIN_AFTER_MS = 15 * 60_000
 const AGAIN_TIMES = 4
 
 const OPTIONS = {}
 
 /**
- * Requests one run for a scheduled time. If another run of the whole account was in progress at that time or is
- * waiting,
- * records the time as skipped. If the only open run was interrupted or covers only some submissions, the new run waits.
+ * Requests the run of a scheduled time. If another run of the whole account is waiting or was in progress at that time,
+ * stores the time as skipped. Other open runs don't matter: runs that were interrupted earlier, and runs of only some
+ * submissions. The new run waits for them.
  */
 export async function requestSlot(db: Db, account: string, slot: TimeText): Promise<SlotOutcome> {
   const known = await runsOf(db.read, account, slot)
@@ -51,7 +54,7 @@ export async function requestSlot(db: Db, account: string, slot: TimeText): Prom
 
 type SlotRun = Pick<RunRow, 'state' | 'ended_at'>
 
-/** Lists the run of a scheduled time and its repetitions. */
+/** Lists the first run of a scheduled time and its repetitions after failures. */
 async function runsOf(q: Query, account: string, slot: TimeText): Promise<SlotRun[]> {
   const runs = q.sql.selectFrom('reconcile_runs').where('account', '=', account)
   const first = await runs.select(['state', 'ended_at', 'requested_at']).where('slot', '=', slot).executeTakeFirst()
@@ -74,8 +77,8 @@ function isDueAgain(runs: readonly SlotRun[], nowMs: number): boolean {
 }
 
 /**
- * @returns the id of a run of the whole account that is waiting or was in progress at that time; null if there is none.
- * Runs interrupted earlier don't count.
+ * @returns the id of a run of the whole account that is waiting, or that was in progress at that time. Null if there is
+ * none. Runs that were interrupted before that time don't count.
  */
 async function openLikeIt(tx: Tx, account: string, slot: TimeText): Promise<string | null> {
   const alive = timeValue(tx, timeFromMs(msFromTime(slot) - RUN_LEASE_MS))

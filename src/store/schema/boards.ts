@@ -5,7 +5,7 @@ import { quotes } from '../../model/entities/quotes.ts'
 import { submissions } from '../../model/entities/submissions.ts'
 import { bool, copied, int, orNull, real, relation, text, time } from './table.ts'
 
-/** Views of markets, quotes, bind requests, and policies. */
+/** Views about markets, quotes, bind requests, and policies. */
 
 const cents = { source: '`quotes`', class: 'business', cents: true } as const
 const ofEvents = (meaning: string) => orNull(time(meaning, { source: '`market_events`' }))

@@ -16,7 +16,7 @@ export function encoderOf(kind: ColumnKind): Encode {
 }
 
 /**
- * @returns the decoder for columns of `kind`. The decoder never throws; it returns a value of another type unchanged.
+ * @returns the decoder for columns of `kind`. The decoder never throws. A value of an unexpected type stays unchanged.
  */
 export function decoderOf(kind: ColumnKind): Decode {
   if (kind === 'bool') return (value) => (value === 1 ? true : value === 0 ? false : (value as Json))
@@ -29,7 +29,7 @@ function jsonOrText(text: string): Json {
   return value === undefined ? text : value
 }
 
-/** Kinds of the columns whose values SQLite stores in another form than Postgres, by `table.column`. */
+/** Kinds of the columns whose values have another form in SQLite than on Postgres, by `table.column`. */
 const convertedKinds = new Map<string, ColumnKind>(
   [...relations, ...internalTables].flatMap(({ name, columns }) =>
     Object.entries(columns).flatMap(([column, { kind }]): [string, ColumnKind][] =>
@@ -39,9 +39,9 @@ const convertedKinds = new Map<string, ColumnKind>(
 )
 
 /**
- * @returns the decoder for a column of a statement without a TableSpec; null if its values need none. Decoded values
- * are
- * the same as on Postgres.
+ * For statements without a TableSpec.
+ * @returns the decoder for a column, which gives the same values as Postgres. Null if the column's values
+ * need no decoder.
  */
 export function decoderOfColumn(table: string | null, column: string | null): Decode | null {
   const kind = convertedKinds.get(`${table}.${column}`)
@@ -49,7 +49,7 @@ export function decoderOfColumn(table: string | null, column: string | null): De
 }
 
 /**
- * Converts a parameter of a statement without a TableSpec: booleans to 0 and 1, lists and objects to JSON text.
+ * Converts a parameter of a statement without a TableSpec: a boolean to 0 or 1, a list or object to JSON text.
  * @throws TypeError for a Date, because a Date has no microseconds. Pass a TimeText instead.
  */
 export function bindable(value: unknown): SqliteValue {

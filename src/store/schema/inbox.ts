@@ -1,9 +1,8 @@
 import { bytes, each, int, internal, orNull, serial, type TableOf, text, time } from './table.ts'
 
 /**
- * `ready`: due at `available_at`; for a claimed delivery, that is the end of the lease. `done`: applied. `aside`: can't
- * be
- * understood, kept. `dead`: dead-lettered.
+ * State of a delivery. `ready`: to be applied at `available_at`, or claimed until `available_at`. `done`: applied.
+ * `aside`: kept, because it can't be understood. `dead`: dead-lettered.
  */
 export type InboxState = 'ready' | 'done' | 'aside' | 'dead'
 

@@ -1,17 +1,17 @@
 import type { ColumnTypes } from './migration.ts'
 
 /**
- * Expressions that order and filter the list of submissions. The indexes and the list queries must use the same
- * expressions; otherwise the queries wouldn't use the indexes.
+ * SQL expressions that sort and filter the list of submissions. A query uses an index only if both contain the same
+ * expression, so both take it from here.
  */
 
 type Kind = Pick<ColumnTypes, 'kind'>
 
 const ORDER_LENGTH = 200
-/** A text that sorts after any other text, in byte order. */
+/** A text that sorts after all names, in byte order. */
 export const LAST = '\u{10ffff}'
 
-/** Sort keys that have an index, as expressions on a row of `submissions`. Never null. */
+/** Expressions on a row of `submissions`, to sort by. Each has an index and is never null. */
 export function orderKeys({ kind }: Kind) {
   const isSqlite = kind === 'sqlite'
   return {
@@ -24,8 +24,8 @@ export function orderKeys({ kind }: Kind) {
 }
 
 /**
- * Sort keys without an index, as expressions on a row `s` of `submissions`. They are computed for each sorted row.
- * @param none sort value in cents for submissions without a quote, which are listed last.
+ * Expressions on a row `s` of `submissions`, to sort by. They have no index, so they are computed for each row.
+ * @param none value in cents of `lowest_quote` for submissions without a quote, which are listed last.
  */
 export function computedKeys(none: number) {
   const ofIt = 'x.account = s.account and x.submission_id = s.submission_id'
@@ -38,15 +38,15 @@ export function computedKeys(none: number) {
   } as const
 }
 
-/** Expression for the name of a lane's market in lower case. */
+/** Expression: the name of a lane's market, in lower case. */
 export function marketKey({ kind }: Kind): string {
   return kind === 'sqlite' ? 'lower(market_name)' : 'lower(market_name collate "C")'
 }
 
-/** Chips of lanes, most advanced first. A chip that isn't listed counts as `in_progress`. */
+/** Chips of lanes, the most advanced first. A chip that is missing here counts as `in_progress`. */
 export const CHIPS = ['bound', 'quoted', 'needs_info', 'in_progress', 'not_available'] as const
 
-/** Expression for the stage of row `s` of `submissions`, which depends on that row and its lanes. */
+/** Expression: the stage of row `s` of `submissions`, computed from that row and its lanes. */
 export function stageKey({ kind }: Kind): string {
   const bound = kind === 'sqlite' ? 'x.bound = 1' : 'x.bound'
   const ranks = CHIPS.map((chip, rank) => `when x.chip = '${chip}' then ${rank}`)

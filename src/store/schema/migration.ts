@@ -1,9 +1,9 @@
-/** Names of the column types in one database. With them, a migration is written once for both databases. */
+/** Names of the column types of one database. Migrations use these names, and so work on both databases. */
 export interface ColumnTypes {
   readonly kind: 'sqlite' | 'postgres'
   /**
-   * Ids, names, and other parts of keys. Ordered by bytes, as on SQLite and in code. The order of Postgres's default
-   * collation depends on its host.
+   * Type of ids, names, and other parts of keys. Sorts by bytes, as in SQLite and in code. The default order of
+   * Postgres would depend on its host.
    */
   readonly id: string
   readonly time: string
@@ -19,8 +19,8 @@ export interface ColumnTypes {
 }
 
 /**
- * One step of the schema. `oldestCompatible`: the oldest schema version whose code still works with the result. A step
- * that only adds things keeps this version; a step that removes things raises it.
+ * One step of the schema. `oldestCompatible`: after the step, code for this schema version and for later versions
+ * works. A step that only adds tables or columns keeps the previous value. A step that removes something raises it.
  */
 export interface Migration {
   readonly version: number

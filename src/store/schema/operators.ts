@@ -1,6 +1,6 @@
 import { each, int, internal, json, orNull, relation, serial, type TableOf, text, time } from './table.ts'
 
-/** `pending`: the condition is true, but not yet long enough for an alert. */
+/** `pending`: the condition of the alarm is met, but not for long enough to alert. */
 export type AlarmState = 'pending' | 'firing' | 'resolved'
 
 export type AlarmSeverity = 'warning' | 'critical'

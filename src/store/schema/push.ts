@@ -1,11 +1,14 @@
 import { bool, each, int, internal, json, orNull, raw, relation, serial, type TableOf, text, time } from './table.ts'
 
-/** `paused`: by a person. `suspended`: automatically, because the endpoint rejects every request. */
+/** `paused`: a person stopped it. `suspended`: stopped automatically, because the endpoint rejects every request. */
 export type DestinationState = 'active' | 'paused' | 'suspended'
 
 export type OutboxState = 'ready' | 'delivered' | 'dead' | 'unknown' | 'skipped'
 
-/** Why a stream is blocked. `unmapped`: its submission has no client. `held`: a dead row holds it (`on_dead: hold`). */
+/**
+ * Why a stream is blocked. `unmapped`: its submission has no client in the AMS. `held`: a dead or unknown row blocks
+ * the rows after it (`on_dead: hold`).
+ */
 export type StreamBlock = 'unmapped' | 'held'
 
 export const pushMap = relation({
@@ -77,7 +80,7 @@ export const pushStatus = relation({
 
 export type PushStatusView = TableOf<typeof pushStatus>
 
-/** What a target answers when asked about a change that it accepted. */
+/** What a target answers if it is asked whether it has a change that it accepted. */
 export const verificationResults = ['has', 'lacks', 'differs', 'undetermined'] as const
 export type VerificationResult = (typeof verificationResults)[number]
 

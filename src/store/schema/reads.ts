@@ -152,7 +152,7 @@ export const syncAccounts = internal({
 
 export type AccountsTable = TableOf<typeof syncAccounts>
 
-/** The table contains no secrets or credentials. */
+/** Contains no secrets and no credentials. */
 export const syncLastUses = internal({
   name: 'sync_last_uses',
   holds:

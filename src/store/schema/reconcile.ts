@@ -4,9 +4,13 @@ import type { TimeText } from '../../model/time.ts'
 import { bool, each, int, internal, json, orNull, relation, type TableOf, text, time } from './table.ts'
 
 /**
- * `requested`: waits for a process. `running`: in progress, or interrupted and not yet resumed. `budget`: ran out of
- * time.
- * `failed`: couldn't continue. `stopped`: stopped by an operator, or not started because of another run.
+ * State of a run.
+ * - `requested`: waits for a process
+ * - `running`: in progress, or interrupted and to be resumed
+ * - `done`: complete
+ * - `budget`: ended early, because its time ran out
+ * - `failed`: ended early, because it couldn't continue
+ * - `stopped`: an operator stopped it, or it wasn't started because of another run
  */
 export type RunState = 'requested' | 'running' | 'done' | 'budget' | 'failed' | 'stopped'
 
@@ -18,18 +22,18 @@ export type RunOptions = {
   readonly since?: TimeText
   /** Only submissions with activity in the last 90 days. */
   readonly active_only?: boolean
-  /** Only compares: corrects no data and doesn't count as a visit of the submissions. */
+  /** Only compares. Corrects nothing, and the submissions don't count as visited. */
   readonly dry_run?: boolean
   /** Reads only the feeds, not the state. */
   readonly no_state?: boolean
-  /** Number of reads at the same time. Default: the setting. */
+  /** Number of reads at the same time. If undefined, the number in the settings. */
   readonly concurrency?: number
 }
 
 export const findingKinds = ['missing', 'different', 'absent', 'unreadable', 'undelivered', 'lost', 'moved'] as const
 export type FindingKind = (typeof findingKinds)[number]
 
-/** A column whose values differ, and the value on each side. */
+/** A column whose values differ, with the mirror's value and the service's value. */
 export type FieldDifference = { readonly field: string; readonly mirror: Json; readonly service: Json }
 
 export const reconcileRuns = relation({

@@ -3,30 +3,32 @@ import type { ColumnKind, DescribedColumn, Entity, RowOf } from '../../model/ent
 import type { Json } from '../../model/json.ts'
 import type { TimeText } from '../../model/time.ts'
 
-/** A column of a table or view that isn't a table of service data. `T` is the type of its values. */
+/** A column of any table or view except tables of service data. `T` is the type of its values. */
 export interface Column<T = unknown> extends Omit<DescribedColumn, 'kind'> {
   readonly kind: ColumnKind | 'bytes'
   readonly isNullable?: true
-  /** Never set. Carries the type `T`. */
+  /** Never set. Only carries the type `T` for the compiler. */
   readonly value?: T
 }
 
 /**
- * A table or view. The kysely type, the conversion of SQLite values, the data dictionary, and the Postgres comments all
- * follow from this description.
+ * Description of a table or view. The kysely type, the conversion of SQLite values, the data dictionary, and the
+ * comments in Postgres are derived from it.
  */
 export interface Relation {
   readonly name: string
   readonly type: 'table' | 'view'
   /** Set for an internal table. A release may change internal tables without notice. */
   readonly isInternal?: true
-  /** What the table contains: sentences; for an internal table, one phrase. */
+  /** What the table contains. Full sentences; for an internal table, one phrase. */
   readonly holds: string
-  /** Key columns in order. Empty for views, and for internal tables whose rows are never accessed by key. */
+  /**
+   * Columns of the primary key, in order. Empty for views, and for internal tables whose rows are never read by key.
+   */
   readonly key: readonly string[]
-  /** Columns in the order of the table. For an internal table, in any order. */
+  /** Columns in the order of the table. For an internal table, the order doesn't matter. */
   readonly columns: Readonly<Record<string, Column>>
-  /** Further paragraphs of the dictionary about the columns. */
+  /** Paragraphs for the data dictionary, which follow the list of columns. */
   readonly notes?: readonly string[]
 }
 
@@ -45,8 +47,8 @@ export function relationOf({ table, holds, key, fields }: Entity): Relation {
 }
 
 /**
- * @returns the description of a table that the store's row functions need.
- * @param columns columns to include; none for all columns.
+ * @returns the part of a table's description that the store's row functions need.
+ * @param columns names of the columns to include. If none are given, includes all.
  */
 export function specOf<R extends Relation>({ name, key, columns: all }: R, ...columns: readonly (keyof R['columns'] & string)[]) {
   const taken = Object.entries(all).filter(([column]) => columns.length === 0 || columns.includes(column))
@@ -54,7 +56,7 @@ export function specOf<R extends Relation>({ name, key, columns: all }: R, ...co
   return { table: name, key, columns: Object.fromEntries(kinds) }
 }
 
-/** Like `specOf`, for all columns except `left`. */
+/** Like `specOf`, but includes all columns except `left`. */
 export function specWithout<R extends Relation>(relation: R, ...left: readonly (keyof R['columns'] & string)[]) {
   const { columns, ...spec } = specOf(relation)
   return { ...spec, columns: Object.fromEntries(Object.entries(columns).filter(([column]) => !left.includes(column))) }
@@ -64,8 +66,8 @@ type Spec = Pick<Entity, 'table' | 'key' | 'columns'>
 const specsWithoutRaw = new WeakMap<Entity, Spec>()
 
 /**
- * @returns the spec of an entity's table without `raw`. Always the same object for one entity, because SQLite caches
- * prepared statements by this object.
+ * @returns the spec of an entity's table without `raw`. Returns the same object on every call, because SQLite's cache
+ * of prepared statements uses this object as its key.
  */
 export function specWithoutRaw(entity: Entity): Spec {
   const { table, key, columns } = entity
@@ -81,15 +83,17 @@ export function specWithoutRaw(entity: Entity): Spec {
 /** The kysely type of a table or view. */
 export type TableOf<R extends Relation> = { -readonly [C in keyof R['columns']]: R['columns'][C] extends Column<infer T> ? T : never }
 
-/** Properties of a column that replace the defaults (source `program`, class `none`). */
+/** Properties of a column that differ from the defaults (source `program`, class `none`). */
 type More = Partial<Pick<DescribedColumn, 'source' | 'class' | 'cents'>>
 
 function column<T>(kind: Column['kind'], meaning: string, more: More): Column<T> {
   return { kind, class: 'none', source: 'program', meaning, ...more }
 }
 
-/* Functions that describe a column, one for each kind. The meaning is one sentence without its period; internal tables
-   may leave it out. */
+/*
+ * Functions that describe a column, one for each kind. `meaning` is a sentence without its final period. For internal
+ * tables, it may be empty.
+ */
 
 export const text = <T extends string = string>(meaning = '', more: More = {}) => column<T>('text', meaning, more)
 export const int = (meaning = '', more: More = {}) => column<number>('int', meaning, more)
@@ -102,7 +106,7 @@ export const bytes = (meaning = '') => column<Buffer>('bytes', meaning, {})
 /** An integer that the database assigns. */
 export const serial = (meaning = '') => column<Generated<number>>('int', meaning, {})
 
-/** Declares several columns with the same description. */
+/** Gives several columns the same description. */
 export function each<C extends Column, N extends string>(column: C, ...names: readonly N[]): { readonly [K in N]: C } {
   return Object.fromEntries(names.map((name) => [name, column])) as { readonly [K in N]: C }
 }
@@ -111,7 +115,7 @@ export function orNull<T>(of: Column<T>): Column<T | null> {
   return { ...of, isNullable: true } as Column<T | null>
 }
 
-/** Columns of a view that are copied unchanged from a table of service data. */
+/** Columns of a view that are unchanged copies of a table's columns. */
 export function copied<E extends Entity, C extends keyof E['columns'] & keyof RowOf<E> & string>(from: E, ...columns: readonly C[]) {
   const taken = columns.map((name) => {
     const field = from.fields[name]

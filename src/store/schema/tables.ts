@@ -14,7 +14,7 @@ import * as reconcile from './reconcile.ts'
 import { type Relation, relationOf, type TableOf } from './table.ts'
 import * as upkeep from './upkeep.ts'
 
-/** Public tables that aren't service data, then views, in the order of the data dictionary. */
+/** Public tables other than those of service data, then views, in the order of the data dictionary. */
 const publicRelations = [
   reads.extraReads,
   log.changes,
@@ -97,10 +97,10 @@ type TablesOf<Relations extends readonly Relation[]> = { [R in Relations[number]
 
 type MirrorTables = { [E in (typeof entities)[number] as E['table']]: RowOf<E> }
 
-/** The types of all tables and views, for kysely. migrations/README.md describes the tables. */
+/** Types of the rows of all tables and views, for kysely. migrations/README.md describes the tables. */
 export interface Tables extends MirrorTables, TablesOf<typeof publicRelations>, TablesOf<typeof ownTables> {}
 
-/** The type of a row with some of its columns, as a query returns it. */
+/** Type of a row with only some of a table's columns, as a query returns it. */
 export type Columns<T extends keyof Tables, C extends keyof Tables[T]> = {
   readonly [K in C]: Tables[T][K] extends Generated<infer V> ? V : Tables[T][K]
 }

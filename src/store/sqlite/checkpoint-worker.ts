@@ -2,12 +2,18 @@ import { parentPort, workerData } from 'node:worker_threads'
 import Database from 'better-sqlite3'
 import type { CheckpointAnswer, CheckpointMode } from './checkpoints.ts'
 
-/** Worker thread that checkpoints.ts starts. Has a connection of its own. Each message names a checkpoint mode. */
+/**
+ * Script of the worker thread that checkpoints.ts starts. The thread has its own connection. Each message to it is a
+ * checkpoint mode.
+ */
 
-/** If other connections keep writing, one pass doesn't reach the end of the log. Each later pass has less to copy. */
+/**
+ * Maximum number of passes. While other connections write, one pass doesn't reach the end of the log, but each further
+ * pass has less to copy.
+ */
 const MAX_PASSES = 4
 const SHORT_REST_PAGES = 500
-/** Maximum wait in ms for readers in other processes. */
+/** Maximum wait in ms until readers in other processes finish. */
 const READER_WAIT_MS = 10
 
 const database = new Database(String(workerData), { fileMustExist: true, timeout: READER_WAIT_MS })

@@ -5,8 +5,8 @@ import type { Log } from '../../base/log.ts'
 import type { WriteGate } from '../engine/write-gate.ts'
 
 /**
- * `passive`: copies the log into the database without blocking. `restart`: also makes the next writer start at the
- * beginning of the log. `truncate`: also empties the log file.
+ * What to do with the write-ahead log. `passive`: copy it into the database, without blocking other connections.
+ * `restart`: also make the next writer start at the beginning of the log. `truncate`: also empty the log file.
  */
 export type CheckpointMode = 'passive' | 'restart' | 'truncate'
 
@@ -18,12 +18,15 @@ export interface CheckpointAnswer {
 }
 
 const INTERVAL_MS = 1_000
-/** At this many pages, the log is restarted. Its file keeps its size, because overwriting is faster than growing. */
+/**
+ * If the log has this many pages, it is restarted. Its file keeps its size, because overwriting a file is faster than
+ * growing it.
+ */
 const RESTART_PAGES = 4_096
 const TRUNCATE_PAGES = 65_536
 const PAGE_BYTES = 4_096
 
-/** Keeps the write-ahead log short. Works in a worker thread, so that checkpoints don't delay transactions. */
+/** Keeps the write-ahead log short. Checkpoints run in a worker thread, so that they don't delay transactions. */
 export class SqliteCheckpoints {
   readonly #path: string
   readonly #gate: WriteGate
@@ -37,7 +40,7 @@ export class SqliteCheckpoints {
   #closed = false
 
   /**
-   * @param gate held while a checkpoint restarts the log.
+   * @param gate the write gate, which is held while a checkpoint restarts or empties the log.
    * @param failed called with errors of SQLite.
    */
   constructor(path: string, gate: WriteGate, log: Log, failed: (error: unknown) => void) {
@@ -47,12 +50,12 @@ export class SqliteCheckpoints {
     this.#failed = failed
   }
 
-  /** Schedules a checkpoint within 1 s. Call this after each commit. */
+  /** Makes sure that a checkpoint runs within 1 s. Call this after each commit. */
   written(): void {
     if (this.#timer || this.#closed) return
     this.#timer = setTimeout(() => {
       this.#timer = null
-      // On a slow disk, the previous checkpoint may still run. The next commit then schedules another.
+      // On a slow disk, the previous checkpoint may still run. Then the next commit schedules the next checkpoint.
       this.#running ??= this.#checkpoint().finally(() => {
         this.#running = null
       })
@@ -60,8 +63,8 @@ export class SqliteCheckpoints {
   }
 
   /**
-   * Empties the log file, because it contains old versions of pages.
-   * @returns false if another process reads the log or the disk fails.
+   * Copies the log into the database and empties the log file, because the file contains old versions of pages.
+   * @returns false if another process reads the log, or if the disk fails.
    */
   async empty(): Promise<boolean> {
     while (this.#running !== null) await this.#running
@@ -93,7 +96,8 @@ export class SqliteCheckpoints {
   async #checkpoint(): Promise<void> {
     const { pages } = await this.#ask('passive')
     if (pages < RESTART_PAGES || this.#closed) return
-    // Let writers wait at the write gate. If they waited for SQLite's lock, they would block the event loop.
+    // Make other writers wait at the write gate. If they waited for SQLite's lock instead, they would block
+    // the event loop.
     await this.#gate.enter(true)
     try {
       const restarted = await this.#ask(pages < TRUNCATE_PAGES ? 'restart' : 'truncate')
@@ -104,7 +108,8 @@ export class SqliteCheckpoints {
   }
 
   /**
-   * Warns if the log can't be shortened. Some process has been reading for too long, and the log would fill the disk.
+   * Warns once if the log can't be shortened, because some process has been reading the database for too long. The log
+   * would fill the disk.
    */
   #warnOfReader(pages: number): void {
     const held = pages >= TRUNCATE_PAGES
@@ -128,7 +133,7 @@ export class SqliteCheckpoints {
     return answer
   }
 
-  /** @returns null if no thread can be started. The next commit tries again. */
+  /** @returns null if the thread can't be started. The next checkpoint tries again. */
   #startOrFail(): Worker | null {
     try {
       this.#worker ??= this.#start()

@@ -4,17 +4,20 @@ import { TransientError } from '../../base/errors.ts'
 import { bindable, type Decode, decoderOfColumn, type SqliteValue } from '../schema/codec.ts'
 import { isBusy } from './errors.ts'
 
-/** Maximum number of cached statements. Mainly statements with lists of varying length add new ones. */
+/**
+ * Maximum number of cached statements. The limit matters for statements with lists, which have another text
+ * for each length.
+ */
 const MAX_STATEMENTS = 500
-/** Maximum number of failed attempts to switch to the write-ahead log. */
+/** How often switching to the write-ahead log may have no effect before `enterLog` continues without one. */
 const LOG_ATTEMPTS = 10
-/** Time limit for attempts while the database is locked, and longest pause between two attempts, in ms. */
+/** If the database is locked, `enterLog` tries again for `LOG_WAIT_MS`, with pauses of up to `LOG_PAUSE_MS`. */
 const LOG_WAIT_MS = 5_000
 const LOG_PAUSE_MS = 20
 
 interface Prepared {
   readonly statement: Statement<SqliteValue[], Record<string, SqliteValue>>
-  /** Decoders of the columns that need one. */
+  /** Decoders for the columns whose values must be converted. */
   readonly decoders: readonly { readonly name: string; readonly decode: Decode }[]
 }
 
@@ -58,7 +61,7 @@ export class SqliteConnection {
     return { rows }
   }
 
-  /** Sets whether commits wait for the disk. Don't call this during a transaction. */
+  /** Sets whether commits wait until the data is on disk. Don't call this during a transaction. */
   flushCommits(flushes: boolean): void {
     if (this.#flushes === flushes) return
     this.database.pragma(`synchronous = ${flushes ? 'full' : 'normal'}`)
@@ -71,9 +74,8 @@ export class SqliteConnection {
   }
 
   /**
-   * Runs a step of the open transaction. If a disk error ended the transaction, later steps fail. Otherwise SQLite
-   * would
-   * commit each of their statements separately.
+   * Runs a step of the open transaction. If a disk error ended the transaction, all later steps fail. Otherwise SQLite
+   * would commit each later statement on its own.
    * @throws the error of `run`, or the error that ended the transaction.
    */
   step<T>(run: () => T): T {
@@ -96,10 +98,9 @@ export class SqliteConnection {
   }
 
   /**
-   * Copies the log into the database, syncs it, and restarts the log. Call this after a sync failed. Otherwise the log
-   * on
-   * disk might have a gap, and a power failure would lose the commits after it.
-   * @throws SqliteError if the disk still fails; TransientError if another process is reading the log.
+   * Copies the log into the database, waits until the data is on disk, and restarts the log. Call this after a sync
+   * failed. Otherwise the log on disk might have a gap, and a power failure would lose the commits after the gap.
+   * @throws SqliteError if the disk still fails. TransientError if another process is reading the log.
    */
   restartLog(): void {
     const [state] = this.database.pragma('wal_checkpoint(restart)') as { busy: number }[]
@@ -110,10 +111,9 @@ export class SqliteConnection {
   }
 
   /**
-   * Switches to a write-ahead log and opens it. While the log is open, other processes can't remove it. If the file
-   * system
-   * can't have such a log, continues without one; `doctor` reports this.
-   * @throws SqliteError if the database is damaged or locked.
+   * Switches the database to a write-ahead log and opens the log. Other processes can't remove an open log. If the file
+   * system doesn't support such a log, continues without one, and `doctor` reports this.
+   * @throws SqliteError if the database is damaged or stays locked.
    */
   enterLog(): void {
     const deadline = performance.now() + LOG_WAIT_MS
@@ -124,7 +124,7 @@ export class SqliteConnection {
         if (this.database.pragma('journal_mode', { simple: true }) === 'wal') return
         attempts++
       } catch (error) {
-        // If two processes create the log at the same time, SQLite may report a deadlock as busy. Try again.
+        // If two processes create the log at the same time, SQLite may report a deadlock as "busy". Try again.
         if (!isBusy(error) || performance.now() > deadline) throw error
         Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, Math.random() * LOG_PAUSE_MS)
       }
@@ -132,9 +132,8 @@ export class SqliteConnection {
   }
 
   /**
-   * Copies the log into the database and removes it, so that read-only users can open the database file. Does nothing
-   * if
-   * another connection is open.
+   * Copies the log into the database and removes the log, so that users with read-only access can open the database
+   * file. Does nothing if another connection is open.
    */
   leaveLog(): void {
     try {
@@ -143,12 +142,12 @@ export class SqliteConnection {
       this.flushCommits(true)
       this.database.pragma('journal_mode = delete')
     } catch {
-      // Ignore the error: another process has the database open, or the disk fails. The next process to open it reads
-      // the log.
+      // Another process has the database open, or the disk fails. The log then stays, and the next process that opens
+      // the database reads it.
     }
   }
 
-  /** Opens the log by a read. Ignores errors, because the next statement reports them. */
+  /** Opens the log by reading from the database. Ignores errors, because the next statement reports them. */
   #openLog(): void {
     try {
       this.database.pragma('schema_version')

@@ -5,7 +5,7 @@ const TRANSIENT: readonly (readonly [code: string, sentence: string])[] = [
   ['SQLITE_BUSY', 'is locked by another process'],
   ['SQLITE_LOCKED', 'is locked by another connection'],
   ['SQLITE_FULL', 'cannot grow: the disk is full'],
-  // Reported for a full disk if no other process has the database open.
+  // SQLite reports this for a full disk, if no other process has the database open.
   ['SQLITE_IOERR_SHMSIZE', 'cannot be opened: the disk is full, without space for the -shm file'],
   ['SQLITE_IOERR', 'cannot be read or written: the disk answers with an error'],
   ['SQLITE_READONLY', 'cannot be written: it is read-only'],
@@ -17,15 +17,15 @@ export function isBusy(error: unknown): boolean {
   return error instanceof Database.SqliteError && error.code.startsWith('SQLITE_BUSY')
 }
 
-/** @returns whether the disk failed to sync earlier writes. */
+/** @returns whether syncing earlier writes to the disk failed. */
 export function isFailedSync(error: unknown): boolean {
   return error instanceof Database.SqliteError && error.code.endsWith('FSYNC')
 }
 
 /**
  * Translates an error of SQLite.
- * @returns TransientError for a lock or a disk error; FatalError if the file is damaged or isn't a database; other
- * errors unchanged.
+ * @returns TransientError if the database is locked, or if the disk or the file can't be used now. FatalError if the
+ * file is damaged or isn't a database. Other errors are returned unchanged.
  */
 export function sqliteError(error: unknown, path: string): unknown {
   if (!(error instanceof Database.SqliteError)) return error

@@ -7,7 +7,7 @@ import type { SqliteConnection } from './connection.ts'
 
 type Prepared = Statement<SqliteValue[], Record<string, SqliteValue>>
 
-/** A prepared statement, and the columns of its parameters in order. */
+/** A prepared statement, with the columns of its parameters in order. */
 interface Bound {
   readonly statement: Prepared
   readonly columns: readonly string[]
@@ -19,7 +19,8 @@ interface Select extends Bound {
 }
 
 /**
- * Row functions on SQLite. For speed, each table and function has one prepared statement, which runs once for each row.
+ * Row functions on SQLite. Each function prepares one statement for each table, and runs it once for each row, because
+ * this is fast.
  */
 export class SqliteRows {
   readonly #connection: SqliteConnection
@@ -40,8 +41,8 @@ export class SqliteRows {
   }
 
   /**
-   * @param limit maximum number of rows, which are then unordered. Omit it if possible: a limit makes short statements
-   * several times slower.
+   * @param limit maximum number of rows; the rows are then unordered. Pass no limit if possible, because a limit makes
+   * short statements several times slower.
    */
   selectWhere(spec: TableSpec, where: Row, limit?: number): Row[] {
     const columns = Object.keys(where)

@@ -16,7 +16,10 @@ import { FileIdentity } from './file-identity.ts'
 import { SqliteRows } from './rows.ts'
 import { WorkerConnection, WorkerTx } from './worker-thread.ts'
 
-/** Maximum time in ms that SQLite itself waits for a lock. This wait blocks the event loop; further retries don't. */
+/**
+ * Maximum time in ms that SQLite waits for a lock. This wait blocks the event loop, so longer waits are
+ * retries in `#begin`.
+ */
 const BUSY_TIMEOUT_MS = 20
 const LOCK_WAIT_MS = 5_000
 const PATIENT_LOCK_WAIT_MS = 15_000
@@ -36,11 +39,11 @@ export class SqliteDb extends Parts implements Db {
   readonly #checkpoints: SqliteCheckpoints
   readonly #worker: WorkerConnection
   readonly #files: FileIdentity
-  /** Whether a sync of the log failed. If so, the log on disk may be incomplete. */
+  /** Whether syncing the log to the disk failed. If so, the log on disk may be incomplete. */
   #isLogDoubtful = false
   #closed = false
 
-  /** @throws FatalError if the file is damaged; TransientError if the file can't be opened now. */
+  /** @throws FatalError if the file is damaged. TransientError if the file can't be opened now. */
   constructor(path: string, options: OpenOptions) {
     super(newParts('sqlite', options))
     this.#path = path
@@ -117,9 +120,8 @@ export class SqliteDb extends Parts implements Db {
   }
 
   /**
-   * Begins a transaction. Waits for locks in real time, even with a test clock, because other processes hold them in
-   * real
-   * time.
+   * Begins a transaction. Waits for locks by the system's clock, even if a test sets another clock, because other
+   * processes hold the locks in real time.
    */
   async #begin(deadline: number): Promise<void> {
     for (let attempt = 0; ; attempt++) {
@@ -164,7 +166,7 @@ export class SqliteDb extends Parts implements Db {
 }
 
 function openWriter(path: string): SqliteConnection {
-  // Before the program serves requests, blocking the event loop is harmless.
+  // The program serves no requests yet, so this connection may block the event loop.
   const connection = new SqliteConnection(path, { timeout: LOCK_WAIT_MS })
   try {
     const { database } = connection
@@ -174,7 +176,7 @@ function openWriter(path: string): SqliteConnection {
     database.pragma('wal_autocheckpoint = 0')
     // SQLite must not write temporary files, because a container's root file system may be read-only.
     database.pragma('temp_store = memory')
-    // Overwrite deleted data. Otherwise the file would keep data that a purge or `PROTECT` removed.
+    // Overwrite deleted data with zeros. Otherwise the file would still contain what a purge or `PROTECT` removed.
     database.pragma('secure_delete = on')
     database.pragma(`busy_timeout = ${BUSY_TIMEOUT_MS}`)
     return connection
@@ -186,7 +188,7 @@ function openWriter(path: string): SqliteConnection {
 
 /**
  * Opens an empty database in a temporary file, which is deleted when the connection closes. All statements run in one
- * transaction that is never committed.
+ * transaction, which is never committed.
  */
 export function openTemporary(parts: DbParts): { readonly tx: Tx; close(): void } {
   const connection = new SqliteConnection('', {})
@@ -220,7 +222,7 @@ class SqliteQuery extends Statements implements Query {
     return this.use((rows) => submissionIds.flatMap((id) => rows.selectWhere(table, { account, submission_id: id }, limitEach)))
   }
 
-  /** Makes later statements fail, because they would run in another transaction. */
+  /** Makes later statements of this transaction fail. Otherwise they would run in another transaction. */
   end(): void {
     this.#ended = true
   }

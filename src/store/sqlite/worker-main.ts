@@ -6,9 +6,9 @@ import { SqliteConnection } from './connection.ts'
 import { SqliteRows } from './rows.ts'
 import type { WorkerAnswer, WorkerRequest } from './worker-thread.ts'
 
-/** Worker thread that worker-thread.ts starts. */
+/** Script of the worker thread that worker-thread.ts starts. */
 
-/** Maximum wait for a lock in ms. Waiting blocks only this thread. Commands lock the database for up to 50 ms. */
+/** Maximum wait for a lock in ms. Waiting blocks only this thread. A command may lock the database for up to 50 ms. */
 const LOCK_WAIT_MS = 5_000
 
 const connection = new SqliteConnection(String(workerData), { fileMustExist: true, timeout: LOCK_WAIT_MS })

@@ -9,11 +9,11 @@ import { Statements } from '../engine/parts.ts'
 import type { Tables } from '../schema/tables.ts'
 import { sqliteError } from './errors.ts'
 
-/** A request to the worker thread. Requests are answered in order. */
+/** A request to the worker thread. The thread answers requests in order. */
 export type WorkerRequest = WorkerStep & {
   /**
-   * Whether the request belongs to a transaction. It then fails if an error or a restart of the thread ended the
-   * transaction.
+   * Whether the request is part of a transaction. If an error or a restart of the thread ended that transaction, the
+   * request fails.
    */
   readonly inTransaction?: boolean
 }
@@ -27,12 +27,12 @@ type WorkerStep =
   | { readonly do: 'updateMany'; readonly table: TableSpec; readonly columns: readonly string[]; readonly rows: readonly Row[] }
   | { readonly do: 'close' }
 
-/** `code`: SQLite's error code; null for other errors. */
+/** Answer of the worker thread. `code`: SQLite's error code; null if the error isn't from SQLite. */
 export type WorkerAnswer = { readonly value: unknown } | { readonly problem: string; readonly code: string | null }
 
 /**
- * A connection to a SQLite database in a worker thread. For long work that must not block the event loop, such as
- * retention. A caller that writes must hold the write gate, because SQLite allows one writer at a time.
+ * A connection to a SQLite database in a worker thread, for long work that must not block the event loop, such as
+ * retention. A caller that writes must hold the write gate, because SQLite allows only one writer at a time.
  */
 export class WorkerConnection {
   readonly path: string
@@ -44,8 +44,8 @@ export class WorkerConnection {
   }
 
   /**
-   * Sends a request to the thread and waits for its answer.
-   * @throws SqliteError if the request fails in SQLite; TransientError if the thread ended.
+   * Sends a request to the thread and waits for the answer.
+   * @throws SqliteError if SQLite rejects the request. TransientError if the thread ended.
    */
   async ask<T>(request: WorkerRequest): Promise<T> {
     this.#worker ??= this.#start()
@@ -142,7 +142,7 @@ export class WorkerTx extends WorkerQuery implements Tx {
 
   notifyOthers(): void {}
 
-  /** Makes later statements fail, because they would run in another transaction. */
+  /** Makes later statements of this transaction fail. Otherwise they would run in another transaction. */
   end(): void {
     this.#ended = true
   }
@@ -153,7 +153,7 @@ export class WorkerTx extends WorkerQuery implements Tx {
   }
 }
 
-/** Converts bytes back to a Buffer. Messages between threads turn a Buffer into a Uint8Array. */
+/** Makes each byte value a Buffer again. Messages between threads turn a Buffer into a Uint8Array. */
 function withBuffers(row: Record<string, unknown>): Record<string, unknown> {
   for (const [name, value] of Object.entries(row)) {
     if (value instanceof Uint8Array) row[name] = Buffer.from(value.buffer, value.byteOffset, value.byteLength)

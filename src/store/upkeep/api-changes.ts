@@ -7,12 +7,12 @@ import type { ApiChangesTable } from '../schema/reads.ts'
 import type { Columns } from '../schema/tables.ts'
 
 /**
- * Maximum number of rows of one account. Without a limit, a service that sends ever new field names would fill the
- * table.
+ * Maximum number of API changes stored for one account. A service that keeps sending new field names would otherwise
+ * fill the table.
  */
 export const MOST_DRIFT = 1_000
 
-/** An API change that was seen in an account since the last write, and how often. */
+/** An API change that was seen in an account since the last write. `answers`: number of answers that had the change. */
 export interface ApiChangeSeen extends Surprise {
   readonly account: string
   readonly resource: string
@@ -22,7 +22,8 @@ export interface ApiChangeSeen extends Surprise {
 }
 
 /**
- * Adds API changes. New ones are added up to the row limit of their account. A power failure may undo the last write.
+ * Stores API changes. For a known API change, adds the count and updates the last time. A new API change is left out if
+ * its account already has the maximum number of rows. A power failure may undo the last write.
  */
 export async function writeApiChanges(db: Db, seen: readonly ApiChangeSeen[]): Promise<void> {
   await db.write(
@@ -47,7 +48,7 @@ async function withinRoom(tx: Tx, account: string, seen: readonly ApiChangeSeen[
   const known = new Set(stored.map(keyOf))
   const fresh = seen.filter((one) => !known.has(keyOf(one))).slice(0, Math.max(0, MOST_DRIFT - stored.length))
   const rows = [...seen.filter((one) => known.has(keyOf(one))), ...fresh]
-  // Write in key order; otherwise two processes could deadlock.
+  // Write in the order of the keys. Otherwise two processes could deadlock.
   return rows.sort((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1))
 }
 
@@ -79,7 +80,7 @@ async function add(tx: Tx, rows: readonly ApiChangeSeen[]): Promise<void> {
     .execute()
 }
 
-/** Lists all API changes, by account, newest first. */
+/** Lists all API changes, by account, the newest first. */
 export async function readApiChanges(q: Query): Promise<ApiChangesTable[]> {
   return await q.all(sql<ApiChangesTable>`
     select * from sync_api_changes order by account, first_seen_at desc, resource, path, kind, type`)

@@ -13,10 +13,10 @@ export interface AccountTotals {
   readonly submissions: number
   /** Number of submissions that the service no longer shows. */
   readonly unreachable: number
-  /** Number of submissions whose feeds or requirements were never read completely, up to a cap. */
+  /** Number of submissions whose feeds or requirements were never read to the end. Counting stops at a maximum. */
   readonly never_read: number
   readonly reads: { readonly overdue: number; readonly oldest_due_at: TimeText | null; readonly failing: number }
-  /** Requests per second that the polling schedule needs. */
+  /** Requests per second that are needed to poll on schedule. */
   readonly demand_rps: number
   readonly coverage: {
     readonly submissions: readonly ReadCoverage[]
@@ -28,7 +28,7 @@ export interface AccountTotals {
   readonly inbox: Readonly<Record<InboxState, number>>
   readonly conflicts: number
   readonly unreadable: number
-  /** null if the account was never started. */
+  /** Null if the account was never started. */
   readonly completeness: AccountCompletenessView | null
 }
 
@@ -39,7 +39,7 @@ export interface CachedTotals {
   readonly sums: Totals
 }
 
-/** Totals for an account that was added after the last count. */
+/** Totals of an account that isn't in the cached totals yet: all 0. */
 export const noTotals: AccountTotals = {
   submissions: 0,
   unreachable: 0,
@@ -55,18 +55,18 @@ export const noTotals: AccountTotals = {
   completeness: null,
 }
 
-/** A mirror with at most this many changes can be counted completely in about 10 ms. */
+/** If the change log has at most this many changes, counting the whole mirror takes about 10 ms. */
 const LITTLE = 20_000
 
 /**
- * @returns whether the mirror is small enough to count all rows during a request.
- * @param most highest last `seq` of a small mirror.
+ * @returns whether the mirror is small enough to count all its rows during a request.
+ * @param most the highest last `seq` that counts as small.
  */
 export async function isSmallMirror(q: Query, most = LITTLE): Promise<boolean> {
   return (await logEnds(q)).last_seq <= most
 }
 
-/** @returns the totals of the last count; null if there is none. */
+/** @returns the cached totals; null if totals were never counted. */
 export async function cachedTotals(q: Query): Promise<CachedTotals | null> {
   const row = await q.sql.selectFrom('sync_sums').select(['counted_at', 'sums']).where('id', '=', 1).executeTakeFirst()
   const sums: unknown = row && parsedJson(row.sums)
@@ -75,7 +75,7 @@ export async function cachedTotals(q: Query): Promise<CachedTotals | null> {
 
 /**
  * Replaces the cached totals.
- * @throws LeaseLostError if another process has the task.
+ * @throws LeaseLostError if this process lost the lease.
  */
 export async function cacheTotals(db: Db, lease: UpkeepLease, sums: Totals): Promise<void> {
   await db.write(

@@ -4,8 +4,8 @@ import { databaseNowMs } from '../engine/sql.ts'
 import { lastUpkeep } from './upkeep.ts'
 
 /**
- * Reads times to check clocks against: the time of the newest delivery, of the newest change, and of the last retention
- * run. The newest row is the one with the highest number, so a wrong time counts only until the next row is stored.
+ * Reads times to check clocks against: of the newest delivery, of the newest change, and of the last retention run. The
+ * newest row is the row with the highest number. A wrong time is therefore used only until the next row is stored.
  * `nowMs`: the database's clock in epoch ms; null on SQLite.
  */
 export async function readClocks(q: Query) {

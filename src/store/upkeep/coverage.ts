@@ -8,9 +8,9 @@ import { countCapped, distinctIn } from '../engine/sql.ts'
 export interface ReadCoverage {
   /** Kind of read, or `extra:` and the name of an extra read. */
   readonly read: string
-  /** Number of submissions or ids to read. */
+  /** Number of submissions or ids that need this read. */
   readonly total: number
-  /** Number of submissions or ids that were read completely. */
+  /** Number of these that were read to the end at least once. */
   readonly done: number
   readonly never: number
   readonly oldest_at: TimeText | null
@@ -28,7 +28,7 @@ export async function readCoverage(
   return all
 }
 
-/** Reads the coverage of all extra reads that were ever scheduled. */
+/** Reads the coverage of every extra read that is or was configured and has rows. */
 export async function extraReadCoverage(q: Query, account: string): Promise<ReadCoverage[]> {
   const names = distinctIn('sync_path_reads', 'name', { where: sql`account = ${account} and path = ''` })
   const rows = await q.all(sql<{ value: string }>`select value from ${names} as known`)
@@ -49,7 +49,10 @@ async function coverageOf(q: Query, read: string, from: RawBuilder<unknown>): Pr
   return { read, total, done, never: total - done, oldest_at: row?.oldest ?? null, median_at: middle[0]?.at ?? null }
 }
 
-/** Counts the rows of each table of service data, up to `COUNT_CAP`, and names the read that fills the table. */
+/**
+ * Counts the account's rows in each table of service data, up to `COUNT_CAP`. `read`: the kind of read that
+ * fills the table.
+ */
 export async function tableCoverage(q: Query, account: string) {
   const all = []
   for (const { table, read } of entities) {
@@ -59,7 +62,7 @@ export async function tableCoverage(q: Query, account: string) {
   return all
 }
 
-/** Counts known documents, and documents with a stored file, each up to `COUNT_CAP`. */
+/** Counts an account's documents, and those with a stored file. Each count stops at `COUNT_CAP`. */
 export async function documentCoverage(q: Query, account: string): Promise<{ readonly known: number; readonly stored: number }> {
   const of = sql`documents where account = ${account}`
   return { known: await countCapped(q, of), stored: await countCapped(q, sql`${of} and sha256 is not null`) }

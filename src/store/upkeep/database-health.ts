@@ -6,7 +6,7 @@ import { appendAndRemove } from '../inbox/append.ts'
 
 export interface DatabaseHealth {
   readonly server: string
-  /** Settings that protect acknowledged deliveries from a power failure. */
+  /** Database settings that protect acknowledged deliveries from a power failure. `ok`: whether the value is safe. */
   readonly durability: readonly { readonly name: string; readonly value: string; readonly ok: boolean }[]
   readonly sizeBytes: number
 }
@@ -14,8 +14,8 @@ export interface DatabaseHealth {
 const SYNCHRONOUS = ['off', 'normal', 'full', 'extra']
 
 /**
- * Reads the settings of the writing connection and makes a durable test write.
- * @throws TransientError if the write fails.
+ * Reads the settings of the connection that writes, and tests whether the database can store data durably.
+ * @throws TransientError if the test write fails.
  */
 export function readDatabaseHealth(db: Db): Promise<DatabaseHealth> {
   return db.write('doctor', async (tx) => {
@@ -61,19 +61,19 @@ async function one(tx: Tx, text: string, column: string): Promise<string> {
   return String(row?.[column] ?? '')
 }
 
-/** Time limit in ms for connecting, and for receiving a notification. */
+/** Time limit in ms for connecting, and also for receiving a notification. */
 const HEAR_MS = 5_000
 const LONG_MS = 3_600_000
 
 /**
- * Tests on Postgres whether this process receives notifications. `deaf`: it listens but receives none, as behind some
- * poolers.
+ * Tests on Postgres whether this process receives notifications of others. `deaf`: this process can listen, but
+ * receives none. Some poolers cause this.
  */
 export async function probeListening(db: Db): Promise<'hears' | 'deaf' | 'cannot connect'> {
   const stop = new AbortController()
   const listening = db.listen(stop.signal)
   try {
-    // A new connection notifies every topic. If none arrives, the connection failed.
+    // A new connection notifies every topic. If no notification arrives, the connection failed.
     if (!(await heard(db))) return 'cannot connect'
     await db.write('doctor', async (tx) => tx.notifyOthers('outbox'))
     return (await heard(db)) ? 'hears' : 'deaf'

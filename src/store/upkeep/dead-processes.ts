@@ -13,10 +13,9 @@ export interface ReleasedClaims {
 }
 
 /**
- * Releases claims that nobody works on. Call this when a service starts or after a database failure, while it has no
- * work
- * in flight. On SQLite, only one process serves, so this releases all claims, unless a command is reading. On Postgres,
- * this releases the claims of this process.
+ * Releases claims of work that no process performs any more. Call this when a service starts or after a database
+ * failure, while the service has no work in flight. On SQLite, only one process serves, so all claims are released,
+ * except while a command reads from the service. On Postgres, the claims of this process are released.
  * @param of columns that the rows must match, such as the account.
  */
 export async function releaseLeft<C extends Claimed>(db: Db, claimed: Leased<C>, of: Readonly<Record<string, string>> = {}): Promise<void> {
@@ -27,10 +26,9 @@ export async function releaseLeft<C extends Claimed>(db: Db, claimed: Leased<C>,
 const READS = [claimedReads, claimedPaths, claimedFetches]
 
 /**
- * Removes processes that are dead, and releases their claims on deliveries and reads. A removed process that still
- * lives
- * can't settle them any more. Push streams and alert messages keep their leases, because a request may still be in
- * flight.
+ * Removes dead processes, and releases their claims on deliveries and reads. If a removed process is alive after all,
+ * it can't store results for these claims. Push streams and alert messages stay claimed until their leases end, because
+ * a request may still be in flight.
  */
 export async function releaseClaimsOfDeadProcesses(tx: Tx): Promise<ReleasedClaims[]> {
   const left: ReleasedClaims[] = []

@@ -5,7 +5,7 @@ import type { Db, Query } from '../engine/db.ts'
 import { dbTime, timeValue } from '../engine/sql.ts'
 import type { Columns } from '../schema/tables.ts'
 
-/** The counts of one minute or hour, by series and label. */
+/** The counts of one minute or hour, by series and then by label. */
 export type Figures = Readonly<Record<string, Readonly<Record<string, number>>>>
 
 export interface FigureStep {
@@ -17,13 +17,15 @@ export interface FigureStep {
 export const figureSteps = { minute: 60, hour: 3_600 } as const
 
 const DAY_MS = 86_400_000
-/** How long counts are kept, in ms. Screens show one day of minutes and 30 days of hours. */
+/**
+ * How long counts are kept, in ms, by the length of a step in s. Screens show one day of minutes and 30 days of hours.
+ */
 const KEPT_MS: Readonly<Record<number, number>> = { [figureSteps.minute]: 2 * DAY_MS, [figureSteps.hour]: 31 * DAY_MS }
 
 /**
- * Writes the counts of this process and removes old ones. Each write replaces the whole minute or hour, so it can be
- * repeated after a commit with an unknown outcome.
- * @param lastSuccesses when destinations last accepted a change, as far as this process knows.
+ * Writes this process's counts and deletes old counts. A write replaces the whole minute or hour. If the outcome of a
+ * commit is unknown, the write can therefore be repeated.
+ * @param lastSuccesses when each destination last accepted a change from this process.
  */
 export async function writeFigures(
   db: Db,
@@ -50,7 +52,7 @@ export async function writeFigures(
         const old = tx.sql.deleteFrom('sync_figures').where('step_seconds', '=', Number(step))
         await old.where('at', '<', dbTime(tx, -keptMs)).execute()
       }
-      // Update destinations last, because fan-out waits while this transaction locks their rows.
+      // Update the destinations last. From then on, fan-out waits until this transaction ends.
       for (const [destination, at] of lastSuccesses) {
         const last = timeValue(tx, at)
         await tx.run(sql`
@@ -63,7 +65,7 @@ export async function writeFigures(
 }
 
 /**
- * Reads the counts of all processes since `from`, oldest first. There is one row for each process and minute or hour.
+ * Reads the counts of all processes since `from`, the oldest first. Each process has one row for each minute or hour.
  */
 export async function readFigures(
   q: Query,
@@ -75,7 +77,7 @@ export async function readFigures(
   return rows.map(({ at, figures }) => ({ at, figures: parsed(figures) }))
 }
 
-/** @returns the counts of a row; none if its text is damaged. */
+/** @returns the counts of a row; no counts if the text is damaged. */
 function parsed(text: string): Figures {
   const value = parsedJson(text)
   return isObject(value) ? (value as Figures) : {}

@@ -6,10 +6,10 @@ import { COUNT_CAP, countCapped } from '../engine/sql.ts'
 import { oldestRead } from '../reads/account-reads.ts'
 import { rank } from '../reads/reads.ts'
 
-/** Cap of counts that are made several times for each scrape of the metrics. */
+/** Maximum of counts that each scrape of the metrics makes several times, such as once for each kind of read. */
 export const SMALL_COUNT_CAP = 10_000
 
-/** A number of rows, counted up to `COUNT_CAP`, and the time of the oldest. */
+/** Number of rows, counted up to `COUNT_CAP`, and the time of the oldest row. */
 export interface Pile {
   readonly count: number
   readonly oldest_at: TimeText | null
@@ -17,11 +17,11 @@ export interface Pile {
 
 export interface InboxGauge extends Pile {
   readonly state: 'ready' | 'aside' | 'dead'
-  /** null for `ready`, because ready deliveries are counted for all accounts together. */
+  /** Null for `ready`: ready deliveries are counted for all accounts together. */
   readonly account: string | null
 }
 
-/** Counts the deliveries in the inbox that aren't done. Every query uses an index. */
+/** Counts the deliveries in the inbox that are ready, aside, or dead. Every query uses an index. */
 export async function inboxGauges(q: Query, accounts: readonly string[]): Promise<InboxGauge[]> {
   const gauges: InboxGauge[] = [await readyGauge(q)]
   for (const account of accounts) {
@@ -37,8 +37,8 @@ export async function inboxGauges(q: Query, accounts: readonly string[]): Promis
 }
 
 /**
- * Takes the oldest delivery by its number, because claims and retries change `available_at`. The inner query reads only
- * an index.
+ * Counts ready deliveries. The oldest delivery is the one with the lowest number, because claims and retries change
+ * `available_at`. The inner query reads only an index.
  */
 async function readyGauge(q: Query): Promise<InboxGauge> {
   const row = await q.one(sql<{ n: number; received_at: TimeText | null }>`
@@ -53,9 +53,8 @@ export const rankNames = ['live', 'routine', 'failing'] as const satisfies reado
 export type RankName = (typeof rankNames)[number]
 
 /**
- * @returns since when the most overdue read of each rank has been due; null if there is none. A claimed read counts
- * with
- * `due_since`, because its `due_at` is the end of its lease.
+ * @returns for each rank, since when the most overdue read has been due; null if there is no read. For a claimed read,
+ * `due_since` counts instead of `due_at`, which is the end of the lease.
  */
 export async function oldestDue(q: Query, account: string): Promise<Record<RankName, TimeText | null>> {
   // One statement, because this runs every few seconds.
@@ -70,7 +69,8 @@ export async function oldestDue(q: Query, account: string): Promise<Record<RankN
 }
 
 /**
- * For each kind of read: the time of the least recent read, and how many were never completed, up to `SMALL_COUNT_CAP`.
+ * For each kind of read: the oldest time of a last read, and the number of reads that never succeeded,
+ * up to `SMALL_COUNT_CAP`.
  */
 export async function freshnessGauges(q: Query, account: string) {
   const gauges: { readonly read: ReadKind; readonly oldestAt: TimeText | null; readonly never: number }[] = []
@@ -84,7 +84,7 @@ export async function freshnessGauges(q: Query, account: string) {
 
 /**
  * Counts the failing discovery paths of an account, up to `SMALL_COUNT_CAP`.
- * @param templates configured paths.
+ * @param templates the configured paths.
  */
 export async function failingProbes(q: Query, account: string, templates: readonly string[]): Promise<number> {
   if (templates.length === 0) return 0

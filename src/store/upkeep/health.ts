@@ -22,15 +22,15 @@ import type { Totals } from './cached-totals.ts'
 import { inboxGauges, oldestDue, type Pile } from './gauges.ts'
 import { listProcesses } from './processes.ts'
 
-/** Number at which counting stops. If there are more, the cached number is used. */
+/** Counting stops at this number. If the count reaches it, the cached number is used instead. */
 const MOST_COUNTED = 1_000
 
 type AccountColumn = 'account' | 'state' | 'reason' | 'since' | 'brokerage' | 'identity_error' | 'identity_failing_since'
 
 export interface AccountReads {
-  /** Since when the oldest read that a delivery or an operator requested has been due. */
+  /** When the most overdue requested read (rank `live`) became due, or is due. Null if there is no such read. */
   readonly oldest_read_request_at: TimeText | null
-  /** Since when the oldest scheduled read has been due. */
+  /** When the most overdue scheduled read (rank `routine`) became due, or is due. Null if there is no such read. */
   readonly oldest_read_due_at: TimeText | null
   readonly failing: FailingReads
   readonly newest_read_at: TimeText | null
@@ -38,17 +38,17 @@ export interface AccountReads {
 }
 
 export interface AccountHealth extends AccountReads, Pick<AccountsTable, AccountColumn> {
-  /** Number of submissions; null if not counted yet. */
+  /** Number of submissions; null if they weren't counted yet. */
   readonly submissions: number | null
-  /** Number of submissions that the service no longer shows. The counts below leave them out. */
+  /** Number of submissions that the service no longer shows. `never_read` leaves these out. */
   readonly unreachable: number | null
-  /** Number of submissions whose feeds or requirements were never read completely, up to `COUNT_CAP`. */
+  /** Number of submissions whose feeds or requirements were never read to the end, up to `COUNT_CAP`. */
   readonly never_read: number
   readonly dead: Pile
   readonly loss: WebhookLoss
-  /** The pause that the service requested; null if there is none now. */
+  /** The current pause that the service requested; null if there is none. */
   readonly pause: StoredPause | null
-  /** Ended runs, newest first, up to and including the newest run of the whole account. */
+  /** Ended runs, the newest first. The last one is the newest run that covered the whole account. */
   readonly runs: readonly EndedRun[]
 }
 
@@ -59,31 +59,34 @@ export interface DestinationHealth extends Pick<DestinationRow, DestinationColum
   readonly unknown: Pile
   readonly held: Pile
   readonly unmapped: Pile
-  /** Changes that the destination lacks, by its answers. */
+  /** Changes that the destination lacks, as it answered when last asked. */
   readonly lacking: Pile
-  /** When the oldest change that isn't blocked was made or queued; null if all are sent. */
+  /**
+   * When the oldest change was made or queued that isn't sent yet and whose stream isn't blocked; null if
+   * there is none.
+   */
   readonly oldest_unsent_at: TimeText | null
 }
 
-/** The stored data that the verdict on health is computed from. */
+/** The stored data from which `status` and the alarms conclude whether the program is healthy. */
 export interface Health {
   readonly accounts: readonly AccountHealth[]
   readonly destinations: readonly DestinationHealth[]
   /** Deliveries of all accounts that wait to be applied. */
   readonly inbox: Pile
   readonly alarms: readonly AlarmRow[]
-  /** When all alarms were last evaluated; null if they never were. */
+  /** When alarms were last evaluated; null if they never were. */
   readonly alarmsAt: TimeText | null
   readonly isServed: boolean
-  /** Parts of this data that couldn't be read. */
+  /** The parts of this data that couldn't be read. */
   readonly unread: readonly UnreadPart[]
 }
 
 /**
- * Reads the data about health. Every query has an index and a limit, except the counts of submissions.
- * @param kept cached totals; null if there are none. If omitted, counts now.
- * @param parts collects the parts that can't be read.
- * @throws TransientError if nothing can be read.
+ * Reads the data about health. Every query has an index and a limit, except counts of all submissions.
+ * @param kept cached totals; null if there are none. Undefined counts the submissions now.
+ * @param parts collects the names of parts that can't be read.
+ * @throws TransientError if no part can be read.
  */
 export async function readHealth(q: Query, kept?: Totals | null, parts = new PartReader(q.clock)): Promise<Health> {
   const [rows, pauses, lastSeq, named, alarms, alarmsAt, processes] = await concurrentOnSqlite(q, [
@@ -179,8 +182,8 @@ async function countNow(q: Query, account: string): Promise<Counted> {
 }
 
 /**
- * Takes the cached totals, but counts never-read submissions in the database. There are few of them, except during the
- * first import.
+ * Takes the counts from the cached totals, except for submissions that were never read. These are counted now, because
+ * there are few of them, except during the first import.
  */
 async function countKept(q: Query, account: string, kept: Totals | null): Promise<Counted> {
   const never = await countNeverRead(q, account, MOST_COUNTED)
@@ -189,14 +192,13 @@ async function countKept(q: Query, account: string, kept: Totals | null): Promis
 }
 
 /**
- * Counts submissions whose feeds or requirements were never read completely, up to `cap`. Leaves out submissions that
- * the
- * service no longer shows.
+ * Counts submissions whose feeds or requirements were never read to the end, up to `cap`. Leaves out submissions that
+ * the service no longer shows.
  */
 export async function countNeverRead(q: Query, account: string, cap = COUNT_CAP): Promise<number> {
   const isShown = sql`not exists (select 1 from submissions s where s.account = r.account and s.submission_id = r.submission_id
     and s.unreachable_since is not null)`
-  // A subquery for each kind of read can use the index on `last_read_at`; one query for all kinds can't.
+  // Use a subquery for each kind of read, because only these can use the index on `last_read_at`.
   const parts = mainReads.map(
     (read) => sql`select * from (select r.submission_id from sync_reads r
       where r.account = ${account} and r.read = ${sql.lit(read)} and r.last_read_at is null and ${isShown} limit ${sql.lit(cap)}) as ${sql.ref(read)}`,
@@ -209,9 +211,9 @@ export async function countNeverRead(q: Query, account: string, cap = COUNT_CAP)
 }
 
 /**
- * Reads the data about one destination.
+ * Reads the data about the health of one destination.
  * @param row from `countDestinations`.
- * @param lastSeq last number of the change log.
+ * @param lastSeq number of the newest change in the change log.
  */
 export async function destinationHealth(q: Query, row: CountedDestination, lastSeq: number): Promise<DestinationHealth> {
   const { destination, cursor, queued, dead, unknown } = row
@@ -233,7 +235,7 @@ export async function destinationHealth(q: Query, row: CountedDestination, lastS
   }
 }
 
-/** @returns when the oldest row in this state got this state; null if there is no such row. */
+/** @returns when the oldest row in this state was stopped; null if no row is in this state. */
 async function oldestStopped(q: Query, destination: string, state: 'dead' | 'unknown'): Promise<TimeText | null> {
   const row = await q.one(sql<{ at: TimeText | null }>`
     select coalesce(o.settled_at, o.queued_at) as at from sync_outbox o

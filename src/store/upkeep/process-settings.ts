@@ -3,14 +3,14 @@ import type { Db, Query } from '../engine/db.ts'
 import type { Columns } from '../schema/tables.ts'
 import { listProcesses } from './processes.ts'
 
-/** A live process, and a fingerprint of each of its settings. */
+/** A live process, with a fingerprint of each of its settings. */
 export interface ProcessSettings {
   readonly process_id: string
   readonly role: string
   readonly settings: Readonly<Record<string, string>>
 }
 
-/** Stores the fingerprints of this process and removes those of dead processes. */
+/** Stores the fingerprints of this process's settings, and deletes those of dead processes. */
 export async function storeSettings(db: Db, settings: Readonly<Record<string, string>>): Promise<void> {
   await db.write('process-settings', async (tx) => {
     const row = { process_id: db.processId, settings: JSON.stringify(settings) }
@@ -42,14 +42,14 @@ export async function askReload(db: Db, reloadId: string, processIds: readonly s
   )
 }
 
-/** @returns the id of a requested reload that isn't finished; null if there is none. */
+/** @returns the id of a reload that was requested of this process and isn't finished; null if there is none. */
 export async function askedReload(q: Query, processId: string): Promise<string | null> {
   const row = await q.sql.selectFrom('sync_process_settings').select('reload_id').where('process_id', '=', processId).executeTakeFirst()
   return row?.reload_id ?? null
 }
 
 /**
- * Stores the result of a reload. Does nothing if another reload was requested since.
+ * Stores the result of this process's reload. Does nothing if another reload was requested in the meantime.
  * @param result JSON text.
  */
 export async function finishReload(db: Db, reloadId: string, result: string): Promise<void> {

@@ -4,9 +4,8 @@ import { dbTime } from '../engine/sql.ts'
 import type { Columns } from '../schema/tables.ts'
 
 /**
- * What a process does: a role of `serve`; a command that reads from the service (`sync`, `reconcile`); or a command
- * that
- * asks a destination (`verify`).
+ * What a process does. `all`, `receive`, `work`: roles of `serve`. `sync`, `reconcile`: commands that read from the
+ * service. `verify`: a command that asks a destination about changes.
  */
 export type ProcessRole = 'all' | 'receive' | 'work' | 'sync' | 'reconcile' | 'verify'
 
@@ -16,15 +15,14 @@ export interface ProcessEntry {
   readonly version: string
 }
 
-/** A process that wasn't seen for this many ms is dead. */
+/** If a process hasn't reported for this many ms, it counts as dead. */
 export const STALE_MS = 20_000
 const PUSHING: readonly string[] = ['all', 'work', 'verify'] satisfies ProcessRole[]
 const READING: readonly string[] = ['all', 'work', 'sync', 'reconcile'] satisfies ProcessRole[]
 
 /**
- * Numbers of live processes that read from the service, and that send requests to destinations. These processes share
- * the
- * permitted request rates.
+ * Numbers of live processes: `reading` from the service, and `pushing` to destinations. Processes share the permitted
+ * request rates.
  */
 export interface ProcessCounts {
   readonly reading: number
@@ -32,8 +30,8 @@ export interface ProcessCounts {
 }
 
 /**
- * Records in a durable write that the process is alive.
- * @param also runs in the same transaction.
+ * Stores durably that the process is alive.
+ * @param also work to do in the same transaction.
  * @returns the result of `also`.
  */
 export async function recordHeartbeat<T>(db: Db, entry: ProcessEntry, also?: (tx: Tx) => Promise<T>): Promise<T | undefined> {

@@ -9,11 +9,14 @@ import { lastUpkeep, renewUpkeep, type UpkeepLease } from './upkeep.ts'
 
 export const PROTECT_TASK = 'protect'
 
-/** Progress of a run that protects stored data. Stored with the lease, so that another process can resume the run. */
+/**
+ * Progress of a run that protects stored data. The progress is stored with the lease, so that another process can
+ * resume the run.
+ */
 export interface ProtectProgress {
-  /** Index of the current table in `protectedNames`; the number of tables if all are done. */
+  /** Position of the current table in `protectedNames`; the number of tables if all tables are done. */
   readonly table: number
-  /** Key of the last processed row in the current table; null if none is processed. */
+  /** Key of the last processed row of the current table; null before the first row. */
   readonly after: readonly Json[] | null
   readonly rewritten: number
 }
@@ -23,10 +26,10 @@ export const PROTECT_BEGIN: ProtectProgress = { table: 0, after: null, rewritten
 /** Tables with bodies of deliveries, stored as bytes. */
 const BODIES = ['sync_inbox', 'sync_rejected'] as const
 
-/** All tables, in the order of processing. */
+/** Names of all tables to protect, in the order of processing. */
 export const protectedNames: readonly string[] = [...protectedTables.map(({ spec }) => spec.table), ...BODIES]
 
-/** @returns settings, times, and progress of the last run; null if there was none. */
+/** @returns the settings, times, and progress of the last run; null if protection never ran. */
 export async function lastProtect(q: Query) {
   const row = await lastUpkeep(q, PROTECT_TASK)
   if (row === null) return null
@@ -38,8 +41,8 @@ function progressIn(note: string | null): ProtectProgress {
 }
 
 /**
- * Stores the progress and renews the lease.
- * @throws LeaseLostError if another process has the task.
+ * Stores the progress of a run and renews the lease.
+ * @throws LeaseLostError if this process lost the lease.
  */
 export async function saveProgress(tx: Tx, lease: UpkeepLease, progress: ProtectProgress): Promise<void> {
   await renewUpkeep(tx, lease)
@@ -47,9 +50,9 @@ export async function saveProgress(tx: Tx, lease: UpkeepLease, progress: Protect
 }
 
 /**
- * Protects the next `limit` rows. Opens a transaction only if some of them need it, and then reads those rows again.
+ * Protects the next `limit` rows. If some of them need protection, reads and rewrites these in a transaction.
  * @returns the new progress.
- * @throws LeaseLostError if another process has the task.
+ * @throws LeaseLostError if this process lost the lease.
  */
 export async function protectNext(db: Db, lease: UpkeepLease, at: ProtectProgress, limit: number): Promise<ProtectProgress> {
   const table = protectedTables[at.table]
@@ -104,7 +107,7 @@ function numbers(keys: readonly Row[], [key = '']: readonly string[]): number[] 
   return keys.map((row) => row[key] as number)
 }
 
-/** @returns the ids of rows whose body must be protected. Leaves out deliveries that aren't processed yet. */
+/** @returns the ids of the rows whose body needs protection, except deliveries that aren't processed yet. */
 async function pendingBodies(q: Query, table: Body, ids: readonly number[]): Promise<number[]> {
   return (await bodiesOf(q, table, ids)).filter(({ body, place }) => q.protection.bytes(body, place) !== body).map(({ id }) => id)
 }

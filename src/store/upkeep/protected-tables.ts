@@ -11,21 +11,22 @@ import { specOf } from '../schema/table.ts'
 
 export interface ProtectedTable {
   readonly spec: TableSpec
-  /** @returns the protected row; the same object if nothing in it needs protection. */
+  /** @returns the protected row. If nothing in the row needs protection, the same object. */
   readonly protect: (protection: Protection, row: Row) => Row
 }
 
 /**
- * The change log contains columns of rows in the mirror. Encrypted values in them are bound to the row in the mirror,
- * not to
- * the change.
+ * A change contains columns of a row in the mirror. An encrypted value in a change is bound to that row, not
+ * to the change.
  */
 const changes: ProtectedTable = {
   spec: specOf(changesTable, 'seq', 'account', 'entity', 'entity_id', 'before', 'after'),
   protect: (protection, row) => withProtected(row, ['before', 'after'], (part) => mirrored(protection, row, part)),
 }
 
-/** Columns with JSON text. `snapshot`: content of a snapshot row. `progress`: answers of a target. */
+/**
+ * Outbox columns with JSON text. `snapshot`: content of a snapshot row. `progress`: may contain answers of a target.
+ */
 const outbox: ProtectedTable = {
   spec: specOf(syncOutbox, 'outbox_id', 'account', 'entity', 'entity_id', 'snapshot', 'progress'),
   protect: (protection, row) => textProtected(protection, row, ['snapshot', 'progress'], String(row['entity']), String(row['entity_id'])),
@@ -55,7 +56,7 @@ const extraReads: ProtectedTable = {
   protect: (protection, row) => textProtected(protection, row, ['raw'], 'extra_reads', JSON.stringify([row['submission_id'], row['name']])),
 }
 
-/** Deletes tokens that were encrypted with another key. The next login gets new tokens. */
+/** Deletes tokens that were encrypted with a key other than the current one. The next login gets new tokens. */
 const pushTokens: ProtectedTable = {
   spec: specOf(syncPushTokens, 'destination', 'tokens'),
   protect(protection, row) {
@@ -65,7 +66,8 @@ const pushTokens: ProtectedTable = {
 }
 
 /**
- * All tables that may contain tax ids or sealed tokens, in the order of processing. Bodies of deliveries are separate.
+ * All tables that may contain tax ids or encrypted tokens, in the order of processing. Tables with bodies of deliveries
+ * aren't included; see `BODIES` in protect.ts.
  */
 export const protectedTables: readonly ProtectedTable[] = [
   ...entities.map((entity): ProtectedTable => ({ spec: entity, protect: (protection, row) => protection.row(entity, row) })),
@@ -90,9 +92,10 @@ function withProtected(row: Row, columns: readonly string[], protect: (part: Row
 }
 
 /**
- * Protects columns of a row in the mirror that a change contains.
+ * Protects the columns in a change as columns of the mirror's row.
  * @param change row of the change log.
- * @param part its `before` or `after`.
+ * @param part the change's `before` or `after`.
+ * @returns the protected part. If nothing in it needs protection, the same object.
  */
 function mirrored(protection: Protection, change: Row, part: Row): Row {
   const entity = entityNamed(String(change['entity']))

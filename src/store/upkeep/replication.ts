@@ -2,7 +2,8 @@ import { sql } from 'kysely'
 import type { Query } from '../engine/db.ts'
 
 /**
- * Reads the replication status of a Postgres server; null on SQLite. Parts that the database user may not see are null.
+ * Reads the replication status of a Postgres server; null on SQLite. `standbys` and `slots` are null if the database
+ * user may not read them.
  */
 export async function readReplication(q: Query) {
   if (q.kind === 'sqlite') return null
@@ -17,8 +18,8 @@ export async function readReplication(q: Query) {
 }
 
 /**
- * @returns the number of standbys that a commit waits for. A list of names without a number means 1.
  * @param names value of `synchronous_standby_names`.
+ * @returns the number of standbys that a commit waits for. If the value lists names without a number, this is 1.
  */
 export function awaitedStandbys(names: string): number {
   if (names.trim() === '') return 0
@@ -37,7 +38,7 @@ async function slots(q: Query) {
     from pg_replication_slots where not temporary order by slot_name`)
 }
 
-/** @returns null if the query fails, because some managed services restrict these views and functions. */
+/** @returns the answer; null if the query fails. Some managed services restrict these views and functions. */
 async function orNull<T>(query: Promise<T>): Promise<T | null> {
   try {
     return await query

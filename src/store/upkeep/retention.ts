@@ -8,37 +8,36 @@ import { oldestNeeded, RESENT, stopped } from './needed-changes.ts'
 import { renewUpkeep, type UpkeepLease } from './upkeep.ts'
 
 export interface RetentionStep {
-  /** Number of rows that were deleted or whose body was removed. */
+  /** Number of rows that the step deleted or whose body it removed. */
   readonly removed: number
-  /** `after` of the next step; null if no rows remain. */
+  /** `after` for the next step; null if no rows remain. */
   readonly next: number | null
   /**
-   * Duration of the statements in ms. Doesn't include waiting for the write gate and the disk, because smaller steps
-   * wouldn't
-   * shorten these waits.
+   * Duration of the step's statements in ms, to choose the size of the next step. Doesn't include waits for the write
+   * gate and the disk, because smaller steps wouldn't shorten these.
    */
   readonly processedMs: number
 }
 
 export interface StepInput {
   readonly lease: UpkeepLease
-  /** Rows that arrived or were settled before this time are removed. */
+  /** Only rows from before this time are removed. The time of a row is when it arrived or was settled. */
   readonly before: TimeText
   readonly limit: number
   readonly after: number
 }
 
-/** A step ends after freeing this many bytes. One body may have megabytes. */
+/** A step ends after removing this many bytes, because a single body may have several megabytes. */
 const MAX_BYTES = 4 << 20
 
-/** A time more than this many ms in the future comes from a wrong clock. */
+/** A stored time counts as wrong if it is more than this many ms in the future. */
 const AHEAD_MS = 86_400_000
 
 type Work = (tx: Tx) => Promise<Omit<RetentionStep, 'processedMs'>>
 
 /**
- * Runs one step in the worker thread and renews the lease.
- * @throws LeaseLostError if another process has the task.
+ * Runs one step and renews the lease. On SQLite, the step runs in the worker thread.
+ * @throws LeaseLostError if this process lost the lease.
  */
 function step(db: Db, lease: UpkeepLease, work: Work): Promise<RetentionStep> {
   const timed = async (tx: Tx): Promise<RetentionStep> => {
@@ -51,8 +50,9 @@ function step(db: Db, lease: UpkeepLease, work: Work): Promise<RetentionStep> {
 }
 
 /**
- * Trims the next old deliveries. A settled delivery loses its body and headers, but keeps its id for deduplication. An
- * unsettled one is left for `trimLeftOver`. Stores the position with the lease.
+ * Trims the next old deliveries. A settled delivery loses its body and headers, but keeps its id, so that repetitions
+ * are still detected. An unsettled delivery is noted in `sync_inbox_left`, for `trimLeftOver`. Stores the position with
+ * the lease.
  */
 export function trimInbox(db: Db, { lease, before, limit, after }: StepInput): Promise<RetentionStep> {
   return step(db, lease, async (tx) => {
@@ -72,7 +72,7 @@ export function trimInbox(db: Db, { lease, before, limit, after }: StepInput): P
   })
 }
 
-/** Trims deliveries that weren't settled when `trimInbox` passed them. */
+/** Trims deliveries that were still unsettled when `trimInbox` came to them. */
 export function trimLeftOver(db: Db, { lease, before, limit, after }: StepInput): Promise<RetentionStep> {
   return step(db, lease, async (tx) => {
     const last = await lastOld(
@@ -102,7 +102,10 @@ export function removeRejected(db: Db, input: StepInput): Promise<RetentionStep>
   return removeNext(db, input, { table: 'sync_rejected', id: 'rejected_id', time: 'received_at', bytes: BODY_BYTES, which })
 }
 
-/** Deletes delivered and skipped outbox rows. Keeps the others, because they may be sent or need an operator. */
+/**
+ * Deletes old delivered and skipped outbox rows. Rows in other states stay, because they may be sent or
+ * need an operator.
+ */
 export function removePushed(db: Db, input: StepInput): Promise<RetentionStep> {
   const which = (tx: Tx) => sql`state in ('delivered', 'skipped') and ${isBefore(tx, 'settled_at', input.before)}`
   return removeNext(db, input, { table: 'sync_outbox', id: 'outbox_id', time: 'queued_at', bytes: sql`0`, which })
@@ -131,15 +134,15 @@ function removeNext(db: Db, { lease, before, limit, after }: StepInput, { table,
 }
 
 /**
- * Deletes the oldest changes without leaving gaps, together with their skipped pushes, and moves
- * `mirror_info.first_seq`.
- * Stops before the first change that a push may still need. Each step begins where the last one ended. If each began at
- * the start, Postgres would read the deleted rows in its index again, until a vacuum.
+ * Deletes the oldest changes without leaving gaps, together with their skipped outbox rows, and moves
+ * `mirror_info.first_seq`. Stops before the first change that a push may still need. Each step begins where the last
+ * one ended. If each step began at the start, Postgres would read the index entries of deleted rows again,
+ * until a vacuum.
  * @param destinations names of configured destinations.
  */
 export function removeChanges(db: Db, { lease, before, limit, after }: StepInput, destinations: readonly string[]): Promise<RetentionStep> {
   return step(db, lease, async (tx) => {
-    // Take the lock of fan-out. Without it, a change could be deleted while a resend queues a new row for it.
+    // Take the lock of fan-out. Otherwise a resend could queue a row for a change that is being deleted.
     await lockNamed(tx, 'fan-out')
     const isYoung = sql`changed_at between ${timeValue(tx, before)} and ${timeValue(tx, timeFromMs(tx.clock.now()))}`
     const rows = await tx.all(sql<{ seq: number; old: unknown; young: unknown }>`
@@ -149,27 +152,27 @@ export function removeChanges(db: Db, { lease, before, limit, after }: StepInput
       const needed = await oldestNeeded(tx, destinations)
       const firstKept = rows.findIndex(({ seq, young }) => Boolean(young) || seq >= needed)
       const passed = firstKept === -1 ? rows : rows.slice(0, firstKept)
-      // If a wrong clock dated a row in the future, the row is old if a later row is old.
+      // A wrong clock may have dated a row in the future. Such a row is old if a later row is old.
       return passed.slice(0, passed.findLastIndex(({ old }) => Boolean(old)) + 1)
     }
     const upTo = (await removable()).at(-1)?.seq
     if (upTo === undefined) return { removed: 0, next: null }
     await removeSkipped(tx, upTo, limit)
-    // Check again, because a retry may have made one of the skipped rows ready. Skipped rows after `upTo` are still
-    // stored.
+    // Check again which changes can be removed, because a retry may have made a skipped row ready. Don't go beyond
+    // `upTo`, because the skipped rows of later changes aren't deleted yet.
     const gone = (await removable()).filter(({ seq }) => seq <= upTo)
     const last = gone.at(-1)?.seq
     if (last === undefined) return { removed: 0, next: null }
     await tx.run(sql`delete from changes where seq > ${after} and seq <= ${last}`)
-    // Update this row last, so that it is locked only briefly.
+    // Update this row last, so that it is locked only for a short time.
     await tx.run(sql`update mirror_info set first_seq = ${last + 1} where id = 1`)
     return { removed: gone.length, next: last }
   })
 }
 
 /**
- * Deletes skipped rows of changes up to `upTo`. A destination has one row for each change, apart from resent rows. Its
- * `limit` oldest rows therefore cover at least the changes of this step.
+ * Deletes skipped outbox rows of changes up to `upTo`. A destination has one row for each change, except for resent
+ * rows. Its `limit` oldest rows therefore include all rows of this step's changes.
  */
 async function removeSkipped(tx: Tx, upTo: number, limit: number): Promise<void> {
   for (const { destination } of await tx.sql.selectFrom('sync_destinations').select('destination').execute()) {
@@ -185,9 +188,8 @@ async function removeSkipped(tx: Tx, upTo: number, limit: number): Promise<void>
 }
 
 /**
- * Deletes the findings of runs that a later complete run followed. The later run reported what remained again, and
- * recorded
- * that it was known.
+ * Deletes findings of a run if a later run of the whole account is done. The later run reported unresolved findings
+ * again, marked as known.
  */
 export function removeFindings(db: Db, input: StepInput): Promise<RetentionStep> {
   const which = (tx: Tx) => sql`run_id in (
@@ -202,15 +204,15 @@ export function removeVerifications(db: Db, input: StepInput): Promise<Retention
   return removeSome(db, input, 'sync_push_verifications', ['destination', 'account', 'message_id'], which)
 }
 
-/** Deletes resolved alarms from the history. */
+/** Deletes old resolved alarms from the history. */
 export function removeEpisodes(db: Db, input: StepInput): Promise<RetentionStep> {
   const which = (tx: Tx) => sql`${isBefore(tx, 'resolved_at', input.before)} order by episode_id`
   return removeSome(db, input, 'alarm_history', ['episode_id'], which)
 }
 
 /**
- * Deletes the next rows of a table. Stores no position, because deleted rows aren't found again.
- * @param which SQL condition and order.
+ * Deletes up to `limit` rows of a table. Needs no position, because the next step doesn't find deleted rows again.
+ * @param which SQL condition on the rows, and their order.
  */
 function removeSome(
   db: Db,
@@ -230,8 +232,8 @@ function removeSome(
 const BODY_BYTES = sql`coalesce(length(body), 0)`
 
 /**
- * @param rows selects `id`, `old`, and `bytes` of the next rows.
- * @returns the id of the last old row within `MAX_BYTES`; null if none is old.
+ * @param rows SQL that selects `id`, `old`, and `bytes` of the next rows.
+ * @returns the id of the last old row among the first `MAX_BYTES`; null if no row is old.
  */
 async function lastOld(tx: Tx, rows: RawBuilder<unknown>): Promise<number | null> {
   let last: number | null = null
@@ -245,8 +247,8 @@ async function lastOld(tx: Tx, rows: RawBuilder<unknown>): Promise<number | null
 }
 
 /**
- * Condition: retention may pass this row. The row is old, or a wrong clock dated it far in the future. A date in the
- * future says nothing about later rows, so it must not stop retention.
+ * Condition: retention may continue past this row. The row is old, or a wrong clock dated it far in the future. Such a
+ * date says nothing about later rows, so it must not stop retention.
  */
 export function isPassed(tx: Query, column: string, before: TimeText): RawBuilder<unknown> {
   return sql`(${isBefore(tx, column, before)} or ${sql.ref(column)} > ${timeValue(tx, timeFromMs(tx.clock.now() + AHEAD_MS))})`

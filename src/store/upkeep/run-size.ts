@@ -5,7 +5,7 @@ import { oldestNeeded } from './needed-changes.ts'
 import { isPassed } from './retention.ts'
 import { lastUpkeep } from './upkeep.ts'
 
-/** Tables whose oldest rows retention removes, in the order of their numbers. */
+/** Tables from which retention removes the oldest rows. Rows are removed in the order of their numbers. */
 const TABLES = {
   deliveries: { table: 'sync_inbox', number: 'inbox_id', time: 'received_at' },
   changes: { table: 'changes', number: 'seq', time: 'changed_at' },
@@ -13,15 +13,18 @@ const TABLES = {
 
 export type RunTable = keyof typeof TABLES
 
-/** How many rows a run would process, and how many there are. Estimated from row numbers, which may have gaps. */
+/**
+ * `rows`: number of rows that a retention run would remove. `of`: number of all rows. Both are estimated from row
+ * numbers, which may have gaps.
+ */
 export interface RunSize {
   readonly rows: number
   readonly of: number
 }
 
 /**
- * Estimates how many rows of a table are older than `before`. Searches for the first row to keep by bisection, because
- * later rows have higher numbers.
+ * Estimates how many rows of a table are older than `before`. Finds the first row to keep by binary search, because
+ * newer rows have higher numbers.
  * @param destinations names of configured destinations.
  */
 export async function sizeOfRun(q: Query, name: RunTable, before: TimeText, destinations: readonly string[]): Promise<RunSize> {
@@ -37,7 +40,7 @@ export async function sizeOfRun(q: Query, name: RunTable, before: TimeText, dest
   return { rows: Math.max(0, Math.min(end, needed) - first), of: last - first + 1 }
 }
 
-/** @returns the number of the first row to keep; `last + 1` if none is kept. */
+/** @returns the number of the first row to keep; `last + 1` if no row is kept. */
 async function firstKept(q: Query, name: RunTable, first: number, last: number, before: TimeText): Promise<number> {
   const { table, number, time } = TABLES[name]
   const old = sql`case when ${isPassed(q, time, before)} then 1 else 0 end`

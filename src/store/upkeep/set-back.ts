@@ -4,24 +4,24 @@ import type { Db, Tx } from '../engine/db.ts'
 import { updateInPages } from '../engine/pages.ts'
 import { databaseNowMs, dbTime, greatest, least, timePlus } from '../engine/sql.ts'
 
-/** The task in `sync_upkeep` whose `began_at` is the last recorded time of the database. */
+/** The task in `sync_upkeep` whose `began_at` stores the database's time. */
 const TASK = 'clock'
-/** A lease keeps up to this many ms. It isn't ended, because it may have begun after the clock was set back. */
+/** A lease that ends within this many ms stays unchanged, because it may have begun after the clock was set back. */
 const KEPT_LEASE_MS = 900_000
 
-/** Columns of one table with times that work waits for. */
+/** The columns of one table with times that work waits for. */
 interface WaitingTimes {
   readonly table: string
-  /** When a row may be claimed. For a claimed row: when its lease ends. */
+  /** Column with the time when a row may be claimed. While a row is claimed, this is the end of the lease. */
   readonly due?: string
   readonly others?: readonly string[]
-  /** Key for updating a large table page by page. */
+  /** Key of a large table, which is updated page by page. */
   readonly key?: readonly [string, ...string[]]
-  /** Condition of an index on the waiting rows. */
+  /** Condition of a partial index on the rows that wait. */
   readonly where?: string
 }
 
-/** All columns with times that work waits for. A test compares this list with the tables of both databases. */
+/** All columns with times that work waits for. A test compares this list with the columns of both databases. */
 export const waitingTimes: readonly WaitingTimes[] = [
   { table: 'sync_inbox', due: 'available_at', where: "state = 'ready'" },
   { table: 'sync_reads', due: 'due_at', others: ['full_read_due_at', 'active_at'], key: ['account', 'submission_id', 'id', 'read'] },
@@ -42,13 +42,13 @@ export const waitingTimes: readonly WaitingTimes[] = [
   { table: 'sync_processes', others: ['seen_at'] },
 ]
 
-/** @returns by how many ms the database's clock is behind the last recorded time; 0 if it isn't behind. */
+/** @returns how many ms the database's clock is behind the last stored time; 0 if it isn't behind. */
 export async function clockSetBackMs({ read: q }: Db): Promise<number> {
   const last = await q.sql.selectFrom('sync_upkeep').select('began_at').where('task', '=', TASK).executeTakeFirst()
   return last?.began_at == null ? 0 : Math.max(0, msFromTime(last.began_at) - (await databaseNowMs(q)))
 }
 
-/** Records the database's time for `clockSetBackMs`. */
+/** Stores the database's time, for `clockSetBackMs`. */
 export async function recordClock(db: Db): Promise<void> {
   const record = (tx: Tx) =>
     tx.run(sql`
@@ -59,8 +59,7 @@ export async function recordClock(db: Db): Promise<void> {
 
 /**
  * Moves times in the future back by `backMs`. Call this after the database's clock was set back; otherwise all work
- * would
- * wait for these times. If a time is moved twice, work is only due sooner.
+ * would wait for these times. If a time is moved twice, the only effect is that work is due sooner.
  * @returns the number of changed rows, by table.
  */
 export async function moveTimesBack(db: Db, backMs: number, signal: AbortSignal): Promise<Record<string, number>> {

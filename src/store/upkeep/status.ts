@@ -6,9 +6,9 @@ import { rank } from '../reads/reads.ts'
 import { listReadsOff } from '../reads/reads-off.ts'
 
 /**
- * Counts the reads of all accounts in one scan of the table. For reports, not for a timer. Scanning by account with an
- * index would take ten times as long.
- * @returns a function that returns the counts of an account.
+ * Counts the reads of all accounts in one scan of the table. Scanning each account by an index would take ten times as
+ * long. Call this for reports, not from a timer.
+ * @returns a function that returns the counts of one account.
  */
 export async function readsStatus(q: Query) {
   const off = (await listReadsOff(q)).map((one) => sql`(${one.account}, ${one.read})`)
@@ -31,7 +31,7 @@ export async function readsStatus(q: Query) {
     select account, count(*) as submissions, count(unreachable_since) as unreachable from submissions group by account`)
   return (account: string) => {
     const of = (row: { account: string }) => row.account === account
-    // `demand_rps`: requests per second. Doesn't include full re-reads and further pages of a feed.
+    // `demand_rps`: requests per second, without full re-reads and without further pages of feeds.
     const { overdue = 0, oldest_due_at = null, failing = 0, demand: rps = null } = rows.find(of) ?? {}
     const { submissions = 0, unreachable = 0 } = known.find(of) ?? {}
     return { submissions, unreachable, reads: { overdue, oldest_due_at, failing }, demand_rps: Math.round(Number(rps) * 1_000) / 1_000 }
@@ -39,9 +39,8 @@ export async function readsStatus(q: Query) {
 }
 
 /**
- * SQL for the requests per second that the schedule needs. Each read counts as one request in the time from its last
- * read
- * to its due time, at least 1 s.
+ * SQL for the requests per second that the schedule needs. Each read counts as one request in the time between its last
+ * read and its due time. That time counts as at least 1 s.
  */
 function demand(q: Query): RawBuilder<number> {
   const seconds =
@@ -51,7 +50,7 @@ function demand(q: Query): RawBuilder<number> {
   return sql<number>`sum(case when last_read_at is not null then 1.0 / ${greatest(q, sql`1.0`, seconds)} end)`
 }
 
-/** @returns a function that lists the kinds of reads that are off in an account. */
+/** @returns a function that lists the kinds of reads that are off in one account. */
 export async function readsOffStatus(q: Query) {
   const rows = await listReadsOff(q)
   return (account: string) => rows.filter((row) => row.account === account).map(({ account: _, ...row }) => row)

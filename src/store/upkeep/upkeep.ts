@@ -7,11 +7,12 @@ import { dbTime, rowLock } from '../engine/sql.ts'
 import type { UpkeepTable } from '../schema/upkeep.ts'
 
 /**
- * A stored slot more than this many ms ahead comes from a wrong clock. Includes the largest difference of time zones.
+ * A stored slot that is more than this many ms ahead comes from a wrong clock. Large enough for the difference between
+ * time zones.
  */
 const AHEAD_MS = 2 * 86_400_000
 
-/** The lease of one run of a task. One process performs the task for all processes. */
+/** The lease of one run of a task. The process that has the lease performs the task for all processes. */
 export interface UpkeepLease {
   readonly task: string
   readonly leaseToken: string
@@ -20,13 +21,13 @@ export interface UpkeepLease {
 }
 
 export interface UpkeepSlot {
-  /** The day of the run, as text that sorts by time. */
+  /** The period that a run is for, such as a day, as text that sorts by time. */
   readonly slot: string
-  /** Settings of the task. If they differ from those of the last run, another run is due. */
+  /** Settings of the task. If they differ from the settings of the last run, the task runs again for the same slot. */
   readonly settings: string
 }
 
-/** `done`: the run is complete. `held`: another process has the lease, or just had it. */
+/** `done`: the run is complete. `held`: another process has the lease, or had it a moment ago. */
 export type UpkeepClaim = UpkeepLease | 'done' | 'held'
 
 export const claimedTasks = new Leased<UpkeepLease>({
@@ -37,12 +38,12 @@ export const claimedTasks = new Leased<UpkeepLease>({
 })
 
 /**
- * Claims a run of a task. If the run's process died, this resumes it.
+ * Claims a run of a task. If the process of an unfinished run died, resumes that run.
  * @returns the lease; `done` or `held` if there is nothing to do.
  */
 export async function claimUpkeep(db: Db, task: string, due: UpkeepSlot, leaseMs: number): Promise<UpkeepClaim> {
   const { slot, settings } = due
-  // Usually the run is done already. Checking first avoids a transaction.
+  // Usually the run is already done. Check this first, to avoid a transaction.
   const known = await db.read.sql.selectFrom('sync_upkeep').selectAll().where('task', '=', task).executeTakeFirst()
   if (known && isDone(known, due, db.clock.now())) return 'done'
   return db.write('upkeep-claim', async (tx) => {
@@ -51,7 +52,7 @@ export async function claimUpkeep(db: Db, task: string, due: UpkeepSlot, leaseMs
     const row = await locked.executeTakeFirstOrThrow()
     if (isDone(row, due, tx.clock.now())) return 'done'
     const leaseToken = newLeaseToken(db)
-    // A resumed run keeps its start time, which shows for how long the run has been unfinished.
+    // A resumed run keeps its start time, which shows how long the run has been unfinished.
     const isResumed = row.began_at !== null && row.ended_at === null
     const set = sql`slot = ${slot}, settings = ${settings}, began_at = ${isResumed ? sql.ref('began_at') : dbTime(tx)}, ended_at = null,
       note = null, waits_since = null, waits_for = null`
@@ -62,8 +63,8 @@ export async function claimUpkeep(db: Db, task: string, due: UpkeepSlot, leaseMs
 
 /**
  * Claims, performs, and ends a run of a task. If the run fails or is interrupted, it is due again immediately.
- * @param work returns a sentence that sums up the run; null if interrupted.
- * @returns `done` and `held` as in `claimUpkeep`; `ran` if `work` finished; `stopped` if interrupted.
+ * @param work does the task and returns a sentence that sums up the run; null if it was interrupted.
+ * @returns `done` and `held` as in `claimUpkeep`; `ran` if `work` finished; `stopped` if `work` was interrupted.
  * @throws errors of `work`.
  */
 export async function runUpkeep(
@@ -93,9 +94,8 @@ async function addTask(tx: Tx, task: string): Promise<void> {
 }
 
 /**
- * @returns whether the run of this slot is complete. Another process may already have performed the next day's run. A
- * slot
- * over two days ahead comes from a wrong clock and is ignored.
+ * @returns whether the run of this slot is complete. This is also so if a run of a later slot is stored, because
+ * another process may be ahead. A stored slot over two days in the future comes from a wrong clock and is ignored.
  */
 function isDone(row: Pick<UpkeepTable, 'slot' | 'settings' | 'ended_at'>, { slot, settings }: UpkeepSlot, nowMs: number): boolean {
   if (row.slot === null || row.slot < slot || row.slot > timeFromMs(nowMs + AHEAD_MS)) return false
@@ -105,15 +105,15 @@ function isDone(row: Pick<UpkeepTable, 'slot' | 'settings' | 'ended_at'>, { slot
 /**
  * Renews the lease of a run.
  * @param position new progress; undefined keeps the stored progress.
- * @throws LeaseLostError if another process has the task.
+ * @throws LeaseLostError if this process lost the lease.
  */
 export async function renewUpkeep(tx: Tx, lease: UpkeepLease, position?: number): Promise<void> {
   await claimedTasks.renew(tx, lease, lease.leaseMs, position === undefined ? undefined : sql`position = ${position}`)
 }
 
 /**
- * Ends a run and releases its lease.
- * @param note sums up the run; null if the run was interrupted. Another process may then resume it immediately.
+ * Ends a run and its lease.
+ * @param note sums up the run. Null if the run was interrupted; another process may then resume the run immediately.
  */
 export async function endUpkeep(db: Db, lease: UpkeepLease, note: string | null): Promise<void> {
   await db.write('upkeep-end', async (tx) => {
@@ -127,12 +127,17 @@ export async function isUpkeepDone(db: Db, task: string, due: UpkeepSlot): Promi
   return row !== null && isDone(row, due, db.clock.now())
 }
 
-/** @returns a text that identifies a run. An operator's confirmation is valid only for the run with this text. */
+/**
+ * @returns a text that identifies a run. If an operator confirms a run, the confirmation is valid only for this text.
+ */
 export function slotText({ slot, settings }: UpkeepSlot): string {
   return `${slot} ${settings}`
 }
 
-/** Records what a run waits for, or that it doesn't wait (null). Keeps the time when the wait began. */
+/**
+ * Stores what a run waits for; null if it doesn't wait. If the run already waited for something, the time when the wait
+ * began stays.
+ */
 export async function setUpkeepWait(db: Db, task: string, reason: string | null): Promise<void> {
   const known = await lastUpkeep(db.read, task)
   if ((known?.waits_for ?? null) === reason) return
@@ -143,7 +148,7 @@ export async function setUpkeepWait(db: Db, task: string, reason: string | null)
   })
 }
 
-/** Stores an operator's permission for a run that waits for it. */
+/** Stores that an operator confirmed a run that waits for confirmation. */
 export async function confirmUpkeep(db: Db, task: string, due: UpkeepSlot): Promise<void> {
   await db.write('upkeep-confirm', async (tx) => {
     await addTask(tx, task)

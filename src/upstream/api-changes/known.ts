@@ -13,8 +13,8 @@ import { type Shape, shapeOf } from './shape.ts'
 import { surprisesIn } from './surprises.ts'
 
 /**
- * Schemas of answers and deliveries whose fields the specification defines. Policies and insureds have undefined
- * fields.
+ * Schemas of answers and deliveries whose fields the specification defines. Policies and insureds have no schema,
+ * because the specification doesn't define their fields.
  */
 export const schemas = {
   me: identitySchema,
@@ -51,7 +51,7 @@ export interface Surprised {
 
 const NOTHING: readonly Surprise[] = []
 
-/** @param resource the read, or `delivery`. The result names a delivery by its type. */
+/** @param resource the read, or `delivery`. For a delivery of a known type, `resource` of the result is the type. */
 export function surprisesOf(resource: string, body: unknown): Surprised {
   if (resource === 'delivery') return surprisesOfDelivery(body)
   const shape = knownShape(resource)

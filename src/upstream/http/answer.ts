@@ -41,8 +41,8 @@ export function failureOf(call: Call, answer: HttpAnswer, nowMs: number): Upstre
 }
 
 /**
- * @returns the wait that `Retry-After` requests, in ms, at most one hour. Undefined if the header is missing or
- * malformed.
+ * @returns the wait that `Retry-After` requests, in ms, at most one hour. Undefined if the header is
+ * missing or malformed.
  */
 export function retryAfterMs(headers: HttpAnswer['headers'], nowMs: number): number | undefined {
   const waitMs = askedWaitMs(first(headers['retry-after']), first(headers['date']), nowMs)
@@ -70,9 +70,9 @@ function first(header: string | string[] | undefined): string | undefined {
 const DETAIL_LENGTH = 120
 
 /**
- * @returns the part of an error body that is safe to log: a code or a short text. Empty if there is none. `detail` may
- * have any shape, and the body may not be JSON (trap 52). For validation errors, returns places and kinds, but no
- * values.
+ * @returns the part of an error body that is safe to log: a code or a short text. Empty if there is none.
+ * `detail` may have any shape, and the body may not be JSON (trap 52). For validation errors, returns places and kinds,
+ * but no values.
  */
 export function shortDetail(body: string | null): string {
   const parsed = parseJson(body)

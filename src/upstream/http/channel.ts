@@ -13,13 +13,13 @@ export interface RequestOptions {
   readonly signal?: AbortSignal | undefined
   readonly priority?: Priority | undefined
   /**
-   * Whether the path may not exist. A failure then affects neither the circuit nor the rate. The request isn't used to
-   * test an open circuit.
+   * True if the path possibly doesn't exist. A failure then affects neither the circuit nor the rate. The request isn't
+   * used to test an open circuit.
    */
   readonly isProbe?: boolean | undefined
 }
 
-/** A pause that the service requested. Short pauses of a few seconds aren't reported. */
+/** A pause of more than 5 s that the service requested. Shorter pauses aren't reported. */
 export interface Pause {
   readonly ms: number
   /** The status and the requested route. */
@@ -29,16 +29,16 @@ export interface Pause {
 const PROBE_WAIT_MS = 1_000
 
 /**
- * If `GET /broker/me` closes the circuit, later failures don't open it for this long. The service works then, and only
- * single submissions fail.
+ * If a successful `GET /broker/me` closes the circuit, later failures don't open the circuit again for this long. The
+ * service then works, and only requests for single submissions fail.
  */
 const VOUCHED_MS = 60_000
 
 const SKEW_KNOWN_MS = 3_600_000
 
 /**
- * Sends all requests of an account, including token exchanges. Applies rate limit, circuit breaker, and metrics.
- * Callers retry.
+ * Sends all requests of an account, including token exchanges. Applies rate limit, circuit breaker, and
+ * metrics. Callers retry.
  */
 export class Channel {
   readonly limiter: RateLimiter
@@ -51,10 +51,13 @@ export class Channel {
   #pauseReason = ''
   #identify: () => Promise<unknown> = async () => undefined
   #vouchedUntil = Number.NEGATIVE_INFINITY
-  /** `lead` is the wall clock minus the steady clock when the skew was measured. */
+  /**
+   * `lead` is the wall clock minus the steady clock when the skew was measured. If this difference changes later, the
+   * wall clock was set.
+   */
   #skew: { readonly ms: number; readonly at: number; readonly lead: number } | null = null
 
-  /** @param onPause receives each pause that an answer requests. */
+  /** @param onPause receives each pause that an answer requests, if longer than 5 s. */
   constructor(
     account: string,
     http: Http,
@@ -73,8 +76,8 @@ export class Channel {
   }
 
   /**
-   * Calls `identify` before the first request that tests an open circuit. The read of a submission could fail for its
-   * own reasons and keep the circuit open.
+   * Sets `identify`, which is called before a request for a submission would test an open circuit. That request could
+   * fail because of the submission, and keep the circuit open.
    */
   probeFirst(identify: () => Promise<unknown>): void {
     this.#identify = identify

@@ -16,9 +16,10 @@ export class ProxyAwayError extends Error {
 
 /**
  * Creates an undici dispatcher that connects directly, or through the proxy for the URL's scheme.
- * @param pool connection options for each host. `connectTimeout` also limits how long a proxy may take to open a
- * tunnel.
- * @param requestTls TLS options for connections through a tunnel. They correspond to `pool.connect`.
+ * @param pool connection options for each host. `connectTimeout` also limits how long a proxy may take to
+ * open a tunnel.
+ * @param requestTls TLS options for connections to the target through a tunnel. Pass the same options as for
+ * direct connections (`pool.connect`).
  */
 export function createDispatcher(
   proxy: ProxySettings,
@@ -42,8 +43,8 @@ export function createDispatcher(
 function toProxy(connect: buildConnector.connector): buildConnector.connector {
   return (options, done) => {
     const { servername, ...unnamed } = options
-    // undici sends an IP address as TLS server name, which newer Node versions refuse. The certificate is still
-    // checked.
+    // undici sends an IP address as TLS server name, which newer Node versions refuse. The certificate
+    // is still checked.
     connect(isAddress(servername) ? unnamed : options, (...[error, socket]) => {
       if (error === null) return done(null, socket)
       done(new ProxyAwayError(`the proxy cannot be reached: ${'code' in error ? error.code : error.name}`, { cause: error }), null)

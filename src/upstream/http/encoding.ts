@@ -23,7 +23,7 @@ export function encodingsOf(contentEncoding: string | readonly string[] | undefi
 /**
  * Decodes a body while it arrives. Some servers and proxies compress answers although the request asks for `identity`.
  * @param encodings from `encodingsOf`.
- * @returns the decoded bytes. The caller must limit their number.
+ * @returns the decoded bytes. The caller must limit the number of bytes.
  * @throws EncodingError for an unknown encoding or malformed bytes.
  * @throws errors of `body`.
  */

@@ -7,9 +7,9 @@ import type { Call } from './operations.ts'
  * - `gone`: the id was not found
  * - `throttled`: too many requests
  * - `rejected`: the request was refused for another reason
- * - `unavailable`: the answer was useless
+ * - `unavailable`: the service failed, for example with a 5xx, or the answer was malformed
  * - `oversized`: the answer exceeded the size limit
- * - `network`: no answer arrived
+ * - `network`: no complete answer arrived
  */
 export type UpstreamClass = TransientClass | PermanentClass
 type TransientClass = 'throttled' | 'unavailable' | 'oversized' | 'network'

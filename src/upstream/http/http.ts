@@ -133,8 +133,8 @@ export class Http {
 const PROXY_ANSWER = /^Proxy (?:response|Authentication Required) \((\d{3})\)/
 
 /**
- * undici's error codes for failed proxy tunnels. The headers timeout can only mean a tunnel, because answers have our
- * own timeouts.
+ * undici's error codes for failed proxy tunnels. The headers timeout can only mean a tunnel, because answers have
+ * our own timeouts.
  */
 const TUNNEL_FAULTS: Readonly<Record<string, string>> = {
   UND_ERR_PRX_CONN: 'the proxy broke off the connection',

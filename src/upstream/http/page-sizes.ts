@@ -3,13 +3,13 @@ import type { Call } from './operations.ts'
 /** The service's limits of items per page. A page may have fewer items (trap 6). */
 const MAX_ITEMS: Readonly<Record<string, number>> = { events: 100, thread: 200 }
 /**
- * Limit of a page, because several pages are in memory at the same time. A page of one item may use the client's limit
- * instead.
+ * Limit of the bytes of a page, because several pages are in memory at the same time. A page of one item may use the
+ * client's limit instead.
  */
 const PAGE_LIMIT_BYTES = 4 * 1024 * 1024
 const SHRINK_FACTOR = 4
 const GROW_FACTOR = 2
-/** Pages smaller than 1/8 of the byte limit get more items next time. */
+/** If a page is smaller than 1/8 of the byte limit, the next page may have more items. */
 const SMALL_SHARE = 8
 const MAX_REMEMBERED = 1_000
 

@@ -6,8 +6,8 @@ type AddressClass = 'public' | 'private' | 'never'
 type Range = readonly [network: string, prefix: number]
 
 /**
- * Loopback, private, link-local, and shared addresses, and ranges for documentation, benchmarks, and other special
- * uses.
+ * Loopback, private, link-local, and shared addresses, and ranges for documentation, benchmarks, and
+ * other special uses.
  */
 const PRIVATE_V4: readonly Range[] = [
   ['10.0.0.0', 8],
@@ -76,7 +76,7 @@ const HOLDERS: readonly Holder[] = [
   { prefix: [0x64, 0xff9b, 0, 0, 0, 0], bytes: [12, 13, 14, 15] },
   { prefix: [0x2002], bytes: [2, 3, 4, 5] },
 ]
-/** Prefixes of local IPv4 translators (RFC 8215, RFC 6052). `PRIVATE_V6` contains their addresses. */
+/** Prefixes of local IPv4 translators (RFC 8215, RFC 6052). `PRIVATE_V6` contains the addresses with these prefixes. */
 const PRIVATE_HOLDERS: readonly Holder[] = [
   { prefix: [0x64, 0xff9b, 1], bytes: [6, 7, 9, 10], zeroFrom: 11 },
   { prefix: [0x64, 0xff9b, 1], bytes: [7, 9, 10, 11], zeroFrom: 12 },

@@ -20,8 +20,8 @@ export class RefusedAddressError extends Error {
 }
 
 /**
- * Makes a connector that connects only to allowed addresses of a host name. If a URL has an IP address, check it with
- * `mayName` first.
+ * Makes a connector that connects only to allowed addresses of a host name. The connector doesn't check a URL that has
+ * an IP address. Check such a URL with `mayName` first.
  * @param tls default: no client certificate, and the built-in authorities.
  */
 export function guardedConnector(
@@ -51,7 +51,8 @@ export function guardedConnector(
   return (options, done) =>
     connect(options, (...[error, socket]) => {
       if (error !== null) return done(error, null)
-      // A TLS alert after the handshake leaves the socket open. undici would report only that the connection ended.
+      // A TLS alert after the handshake emits an error but leaves the socket open. Destroying the socket makes undici
+      // report the alert. Otherwise undici reports only that the other side closed the connection.
       socket.once('error', () => socket.destroy())
       done(null, socket)
     })

@@ -6,8 +6,8 @@ import { parseUuid } from '../../model/uuid.ts'
 import { readEvent, readMessage } from '../wire/feeds.ts'
 
 /**
- * `type` of a delivery that `doctor` sends through the public URL. The delivery is stored like any other, without
- * effect.
+ * `type` of a delivery that `doctor` sends through the public URL. The delivery is stored like any other, but
+ * has no effect.
  */
 export const SELF_DELIVERY_TYPE = 'submission_mirror.self_delivery'
 /** Start of the ids of self deliveries. */
@@ -32,7 +32,7 @@ export interface Delivery {
   readonly type: string | null
   /** Set for a `submission.message` delivery that matches the specification; otherwise null. */
   readonly message: { readonly submissionId: string; readonly message: ThreadMessage } | null
-  /** Complete market events. Each has the submission that the body names. */
+  /** Market events found in the body, each with the id of the nearest enclosing `submission_id`. */
   readonly events: readonly { readonly submissionId: string; readonly event: MarketEvent }[]
   /** Every UUID in a field `submission_id`. */
   readonly submissionIds: readonly string[]

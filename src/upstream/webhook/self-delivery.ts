@@ -15,7 +15,7 @@ export type SelfDelivery =
       readonly type: 'answered'
       readonly id: string
       readonly status: number
-      /** null if the answer lacks the header, or if the header is malformed. */
+      /** Null if the header `ARRIVAL_HEADER` of the answer is missing or malformed. */
       readonly arrival: Arrival | null
     }
   /** `code` is an error code, such as ECONNREFUSED. */
@@ -24,8 +24,8 @@ export type SelfDelivery =
 const ANSWER_WITHIN_MS = 10_000
 
 /**
- * Posts one signed self delivery in the format of the service. Doesn't follow redirects. The worker later ignores the
- * delivery and removes its body.
+ * Posts one signed self delivery in the format of the service. Doesn't follow redirects. The worker of the receiving
+ * program later ignores the delivery and removes its body.
  * @param bytes minimum length of the body.
  * @throws the reason of `signal` when it aborts.
  */

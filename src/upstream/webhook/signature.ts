@@ -6,10 +6,10 @@ import { SCHEME, SigningKey } from './signing-key.ts'
 const TOLERANCE_S = 300
 /** Longest delivery id that is stored unchanged. The id is a database key. */
 const MAX_ID_LENGTH = 512
-/** Signatures that are checked per header. */
+/** Maximum number of signatures that are checked in one header. */
 const MAX_SIGNATURES = 16
 const TIMESTAMP = /^\d{1,11}$/
-/** The HMAC of this text with a secret is the tag of the secret. */
+/** The tag of a secret is the beginning of the HMAC of this text, with the secret as key. */
 const TAG_TEXT = 'submission-mirror: which secret is this?'
 const TAG_LENGTH = 8
 
@@ -28,14 +28,17 @@ interface SignatureClaim {
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** The claims of the `svix-*` headers and of the `webhook-*` headers. Invalid and identical claims are left out. */
+/**
+ * The id, timestamp, and signatures of the `svix-*` headers, and those of the `webhook-*` headers. An invalid set of
+ * headers is left out. Identical sets count once.
+ */
 export type SignatureClaims = readonly [SignatureClaim, ...SignatureClaim[]]
 
 type CheckResult = { readonly ok: true; readonly claims: SignatureClaims } | { readonly ok: false; readonly reason: SignatureFault }
 
 /**
- * `secret` is the position of the matching secret, from 1. `headers` are the verified headers with id, timestamp, and
- * signature.
+ * `secret` is the position of the matching secret, from 1. `headers` are the verified headers with id,
+ * timestamp, and signature.
  */
 export type VerifyResult =
   | { readonly ok: true; readonly deliveryId: string; readonly secret: number; readonly headers: SignatureClaim['headers'] }
@@ -45,7 +48,8 @@ export type VerifyResult =
  * Checks the headers before the body is read. There are two sets of three headers: `svix-*` and `webhook-*`. A set is
  * valid if it is complete, has a supported scheme, and has a timestamp within 300 s of `atMs`. One valid set is enough.
  * @param atMs milliseconds since the epoch: now, or the time of receipt.
- * @returns one claim to verify per valid set. Without a valid set, the fault of the first set.
+ * @returns for each valid set, a claim: id, timestamp, and signatures to verify. Without a valid set, the fault of
+ * the first set.
  */
 export function checkHeaders(headers: HeaderValues, atMs: number): CheckResult {
   const read = findTriples(headers).map((triple) => readClaim(triple, atMs))
@@ -135,8 +139,8 @@ const TRIPLES = [
 ] as const
 
 /**
- * Finds complete sets of three headers. An incomplete set is ignored, because the signature covers the id and the
- * timestamp.
+ * Finds complete sets of three headers. An incomplete set is ignored, because its signature can't be checked without
+ * the id and the timestamp.
  */
 function findTriples(headers: HeaderValues): Triple[] {
   const found: Triple[] = []

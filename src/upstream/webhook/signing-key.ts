@@ -8,9 +8,10 @@ export const SCHEME = 'v1,'
 const SMALL_BYTES = 4 << 10
 
 /**
- * A webhook secret that hashes large bodies with native code. The library hashes in JavaScript: 4 MiB would block the
- * event loop for 90 ms. The library also treats different invalid UTF-8 bytes as equal. Signatures of valid UTF-8 are
- * the same.
+ * A webhook secret that signs deliveries. Hashes large bodies with native code: the library's JavaScript hash would
+ * block the event loop for 90 ms for a body of 4 MiB.
+ * Also uses native code for invalid UTF-8, because the library treats different invalid bytes as equal. For valid
+ * UTF-8, both give the same signature.
  */
 export class SigningKey extends Webhook {
   readonly #bytes: Buffer

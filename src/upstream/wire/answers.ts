@@ -14,7 +14,10 @@ export interface FeedPage<T> {
   readonly isEndConfirmed: boolean
 }
 
-/** The identity of the credentials. An account keeps its brokerage. The other fields change when the key is rotated. */
+/**
+ * The identity of the credentials. An account always belongs to the same brokerage. The other fields may change when
+ * the key is rotated.
+ */
 export interface Identity {
   /** `api_client`, `user`, or another value. */
   readonly kind: string

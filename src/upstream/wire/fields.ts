@@ -21,7 +21,7 @@ export function idOf(value: unknown): string | null {
 /** Limit of an id in a key, in characters. A Postgres index entry can have about 2,700 bytes. */
 const MAX_KEY_LENGTH = 512
 
-/** Like `idOf`, for a key column. A hash replaces a longer id. */
+/** Like `idOf`, for a key column. A hash replaces an id that is longer than `MAX_KEY_LENGTH`. */
 export function keyOf(value: unknown): string | null {
   const given = idOf(value)
   if (given === null || given.length <= MAX_KEY_LENGTH) return given
@@ -47,8 +47,8 @@ function nestsWithin(value: unknown, depth: number): boolean {
 }
 
 /**
- * @returns JSON text with exact numbers and texts that both databases can store; null if the value can't be written as
- * JSON.
+ * @returns JSON text with exact numbers and texts that both databases can store; null if the value can't be
+ * written as JSON.
  */
 export function rawOf(value: unknown): string | null {
   return storable(jsonText(value, exactText))

@@ -69,7 +69,7 @@ export class Lists {
   }
 }
 
-/** Reads the only list of a view. */
+/** Reads one list, for a view with a single list. */
 export function readList(...asked: Parameters<Lists['read']>): Lists {
   const found = new Lists()
   found.read(...asked)
@@ -83,7 +83,7 @@ function keyFrom(row: Row, { own, hashed }: NonNullable<Field['madeOf']>): strin
 }
 
 /**
- * @returns `key`. If it is used, `key#2`, `key#3`, and so on.
+ * @returns `key`. If `key` is already used, `key#2`, `key#3`, and so on.
  * @param repeats remembers the last number of each `group`.
  */
 function unusedKey(isUsed: (key: string) => boolean, repeats: Map<string, number>, group: string, key: string): string {

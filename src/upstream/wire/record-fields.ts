@@ -9,8 +9,8 @@ import { flagOf, jsonOf, numberOf } from './fields.ts'
 
 /**
  * @param record JSON text without tax ids.
- * @param paths one list per column, in order of preference. A path has keys joined by dots, and leads through objects
- * only.
+ * @param paths one list per column, in order of preference. A path has keys joined by dots, and leads
+ * through objects only.
  * @returns a value for each column in `paths`. The first path with a value decides; null and blank text don't count. A
  * value of another kind becomes null.
  */
@@ -40,8 +40,8 @@ export function recordColumns<C extends string>(
 }
 
 /**
- * Parses a record. A number that a double can't hold exactly becomes an object. No column accepts an object as a
- * number.
+ * Parses a record. `comparableJson` turns a number that a double can't hold exactly into an object. A number column
+ * rejects an object.
  */
 function parsed(record: string, parse: (text: string) => Json): Json {
   try {

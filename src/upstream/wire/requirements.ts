@@ -22,7 +22,8 @@ const OF_MARKETS = new Set(['lanes', 'quote_history', 'market_readiness', 'progr
 
 /**
  * Reads the requirements view.
- * @returns null without a submission id. Without this check, an answer of another shape would clear every column.
+ * @returns null if the answer has no submission id. Without this check, an answer of another shape would
+ * clear every column.
  */
 export function readRequirements(raw: unknown): View | null {
   const submission = submissionIn(raw, 'requirements')

@@ -10,8 +10,9 @@ import { countOf, flagOf, idOf, jsonOf, keyOf, listOf, numberOf, rawOf, textOf, 
  * Reads an object of the service into the columns that the table's descriptor defines. Unknown fields and values stay
  * in the column `raw` (traps 13, 57, 58). Never throws.
  * @param read selects the columns that this read supplies. Key columns are always read.
- * @returns the columns whose fields the object has. A missing field becomes null if the column may be null. The result
- * is null if `raw` isn't an object or lacks a required field.
+ * @returns the row; null if `raw` isn't an object, or a required field is missing or unreadable. If another field is
+ * missing, its column is null if the specification allows null or the descriptor sets `absentIsNull`. Otherwise the row
+ * doesn't contain the column.
  */
 export function rowOf(entity: Entity, raw: unknown, read: Entity['read'] = entity.read): Row | null {
   if (!isObject(raw)) return null

@@ -120,9 +120,9 @@ function List({ isDead }: { readonly isDead: boolean }) {
 }
 
 /**
- * Keeps the selected rows of a list. A change of its filters clears the selection; otherwise hidden rows could be
- * replayed.
- * @param list identifies the list and its filters.
+ * Returns the selected rows of a list, and a function that sets them. If the filters change, no row is selected.
+ * Otherwise the user could replay rows that aren't shown.
+ * @param list text that identifies the list and its filters.
  */
 function useChosen(list: string): readonly [ReadonlySet<string>, (ids: ReadonlySet<string>) => void] {
   const [chosen, setChosen] = useState({ list, ids: NONE })
@@ -222,8 +222,8 @@ const columns: readonly Column<Delivery>[] = [
 ]
 
 /**
- * Columns of the list while a delivery is open next to it. Small screens hide the insured, because the title of the
- * delivery names it.
+ * Columns of the list while a delivery is open next to the list. Small screens hide the insured, because the open
+ * delivery's title names it.
  */
 const narrowColumns = columns.flatMap((column): Column<Delivery>[] => {
   if (column.id === 'submission') return [{ ...column, rank: 4, cell: (row) => <span className="cut ellipsis">{column.cell(row)}</span> }]

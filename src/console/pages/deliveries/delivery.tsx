@@ -146,7 +146,7 @@ function Headers({ headers }: { readonly headers: Readonly<Record<string, string
   )
 }
 
-/** Shows what processing the delivery changed. */
+/** Shows which rows of the mirror the delivery changed. */
 function DeliveryResult({ inboxId }: { readonly inboxId: number }) {
   const query = useQuery(deliveryResultQuery(String(inboxId)))
   return (

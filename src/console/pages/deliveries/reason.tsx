@@ -1,4 +1,4 @@
-/** Texts for the reasons of rejection. */
+/** Texts for the reasons why a delivery was rejected. */
 const words: Readonly<Record<string, string>> = {
   missing_headers: 'missing signature headers',
   bad_timestamp: 'malformed timestamp',

@@ -37,9 +37,8 @@ function questionOf(n: number, scope = '') {
 }
 
 /**
- * Buttons that replay the selected deliveries, or all deliveries that match the filters. The latter asks for
- * confirmation
- * and shows the number.
+ * Buttons that replay the selected deliveries, or all deliveries that match the filters. Before all are replayed, the
+ * user sees their number and confirms.
  */
 export function ReplayButtons({ chosen, filter, isEmpty, onDone }: ReplayProps) {
   const readAllAgain = useAction({

@@ -7,7 +7,9 @@ import { count, counted } from '../../parts/numbers.ts'
 const VERIFY_HELP = `Use this after correcting a secret. Deliveries that verify now are stored and applied. Their timestamp is compared with
   the time they were received.`
 
-/** Verifies rejected deliveries again: the delivery with this id, all of one account, or all of every account. */
+/**
+ * Button that verifies rejected deliveries again: the delivery `id`, or all of `account`, or if both are undefined all.
+ */
 export function VerifyAgain({ id, account }: { readonly id?: string | undefined; readonly account?: string | undefined }) {
   const replay = useAction({
     run: () =>

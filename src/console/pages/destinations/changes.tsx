@@ -25,10 +25,10 @@ type Push = Schemas['OutboxRow']
 
 const states = ['waiting', 'retrying', 'dead', 'unknown', 'held', 'unmapped', 'delivered', 'skipped'] as const
 type State = (typeof states)[number]
-/** Value of the parameter `state` that means all states. */
+/** Value of the query parameter `state` for all states. */
 const ANY = 'any'
 
-/** @returns the state that most needs attention, for the first view. */
+/** @returns the state to show first: the one that most needs attention. */
 function firstState(d: Destination): State | typeof ANY {
   if (d.dead > 0) return 'dead'
   if (d.unknown > 0) return 'unknown'
@@ -37,9 +37,8 @@ function firstState(d: Destination): State | typeof ANY {
 }
 
 /**
- * Lists the changes for a destination. First shows changes that need attention. This filter stays even after the last
- * of
- * them is resolved.
+ * Lists a destination's changes. At first, shows only changes in the state that most needs attention. This filter
+ * stays, even after all these changes are resolved.
  */
 export function Changes({ destination }: { readonly destination: Destination }) {
   const { destination: name } = destination

@@ -32,9 +32,8 @@ export function Exchange({ outboxId, seq, destination }: ExchangeProps) {
 }
 
 /**
- * Shows an error with the destination's whole answer. Lists leave the answer out, because each fetch of it adds an
- * entry to
- * the audit log.
+ * Shows the full answer of the destination as the error. Until the answer is fetched, and for viewers, shows `error`.
+ * Lists don't fetch the full answer, because each fetch adds an entry to the audit log.
  */
 export function WholeError({ outboxId, error }: { readonly outboxId: number; readonly error: string }) {
   const may = useMay('operator')

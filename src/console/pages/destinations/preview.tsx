@@ -11,12 +11,12 @@ import { SubmissionChoice } from './submission-choice.tsx'
 
 type Change = Schemas['PreviewedChange']
 type Preview = Pick<Schemas['DestinationPreview'], 'items'>
-/** Changes to preview: one change, or the newest changes of a submission. */
+/** What to preview: one change, or the newest changes of a submission. */
 type Selection = { readonly seq: number } | { readonly submission_id: string }
 
 /**
- * Fetches a preview. A mutation, because queries are fetched again automatically, and each preview adds an entry to the
- * audit log.
+ * Returns a mutation that fetches a preview. A query would be fetched again automatically, and each preview adds an
+ * entry to the audit log.
  */
 function usePreview(name: string) {
   return useMutation<Preview, Error, Selection>({
@@ -82,7 +82,10 @@ function Requests({ destination, look }: { readonly destination: string; readonl
   )
 }
 
-/** Shows the request for one change, or why none is sent: its template fails, or the change is skipped. */
+/**
+ * Shows the request that would be sent for a change. If there is none, shows why: the template fails, or the change
+ * isn't sent.
+ */
 function Shown({ change }: { readonly change: Change }) {
   const { seq, entity, operation, request, not_sent, error } = change
   return (

@@ -19,7 +19,7 @@ type Body = NonNullable<paths['/api/v1/destinations/{name}/resend']['post']['req
 type Entity = NonNullable<Body['entity']>
 type Which = Pick<Body, 'since' | 'until' | 'seq' | 'submission_id' | 'entity'> & { readonly new_ids: boolean }
 
-/** The tables whose changes are sent. If one is missing here, type checking fails. */
+/** All tables whose changes are sent. Type checking fails if a table is missing here. */
 const entities: Readonly<Record<Entity, true>> = {
   submissions: true,
   market_events: true,
@@ -56,7 +56,7 @@ function momentOf(local: string): string | undefined {
   return local === '' ? undefined : new Date(local).toISOString()
 }
 
-/** Resends changes that a destination lost. First shows how many changes would be sent. */
+/** Dialog to send changes again to a destination that lost them. First shows how many changes would be sent. */
 export function ResendDialog({ destination: name, onClose }: ResendProps) {
   const ask = (which: Which, dry_run: boolean) =>
     unwrap(api.POST('/api/v1/destinations/{name}/resend', { params: { path: { name } }, body: { ...which, dry_run } }))
@@ -105,8 +105,8 @@ export function ResendDialog({ destination: name, onClose }: ResendProps) {
 const date = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric' })
 
 /**
- * @returns the local midnight that begins a day, as the value of a `datetime-local` field.
- * @param daysLater number of days after the day of `at`; may be negative.
+ * @param daysLater number of days to add to the day of `at`; may be negative.
+ * @returns the local midnight at which that day begins, as the value of a `datetime-local` field.
  */
 function dayStart(at: number | string, daysLater = 0): string {
   const of = new Date(at)
@@ -121,7 +121,7 @@ const presets = [
 ] as const
 
 interface ChoicesProps {
-  /** Called for changes that don't trigger the form's `change` event. */
+  /** Called if the user changes a choice in a way that doesn't trigger the form's `change` event. */
   readonly onChange: () => void
 }
 
@@ -174,7 +174,7 @@ function Choices({ onChange }: ChoicesProps) {
   )
 }
 
-/** @returns the period as text, such as ` on Nov 26` or ` since Nov 26, 14:00`. */
+/** @returns the period as text, such as ` on Nov 26` or ` since Nov 26, 14:00`; '' if there is no period. */
 function periodText({ since, until }: Pick<Which, 'since' | 'until'>): string {
   if (since !== undefined && until !== undefined && since === momentOf(dayStart(since)) && until === momentOf(dayStart(since, 1)))
     return ` on ${date.format(new Date(since))}`

@@ -4,7 +4,10 @@ import { counted } from '../../parts/numbers.ts'
 
 type Destination = Schemas['Destination']
 
-/** Shows a destination's state and its problems. Even an active destination may have changes that are stuck. */
+/**
+ * Shows a destination's state, and what is wrong with its changes. An active destination may also have changes
+ * that are stuck.
+ */
 export function StateChip({ destination: d }: { readonly destination: Destination }) {
   const stuck = [
     d.filter_error !== null && 'filter fails',

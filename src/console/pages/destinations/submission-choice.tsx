@@ -10,9 +10,8 @@ type Found = Schemas['Found']
 
 interface SubmissionChoiceProps {
   /**
-   * Name of the form field. Its value is the id of the chosen submission, or the typed text. The server rejects text
-   * that
-   * isn't an id.
+   * Name of the form field. The field's value is the id of the chosen submission. If the user chose none, the value is
+   * the typed text, which the server rejects if it isn't an id.
    */
   readonly name: string
   readonly onChange: () => void
@@ -20,7 +19,7 @@ interface SubmissionChoiceProps {
 
 const MAX_SHOWN = 6
 
-/** Lets the user find a submission by insured or id. */
+/** Field in which the user finds a submission by its insured or its id. */
 export function SubmissionChoice({ name, onChange }: SubmissionChoiceProps) {
   const [text, setText] = useState('')
   const [chosen, setChosen] = useState<Found | null>(null)

@@ -17,7 +17,7 @@ interface VerifyProps {
 
 const LISTED = 20
 
-/** Checks which changes the destination has. Can also resend the missing ones. */
+/** Dialog that asks the destination which changes it has. Can also send missing changes again. */
 export function VerifyDialog({ destination: name, onClose }: VerifyProps) {
   const client = useQueryClient()
   const verify = useMutation<Verified, Error, Request>({

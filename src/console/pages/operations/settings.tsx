@@ -47,7 +47,7 @@ function Rows({ settings }: { readonly settings: readonly Schemas['Setting'][] }
   )
 }
 
-/** @returns whether the name or the variable of the setting contains each word of `find`. */
+/** @returns whether each word of `find` is in the setting's name or in its environment variable. */
 function isFound({ name, variable }: Schemas['Setting'], find: string): boolean {
   const words = find.toLowerCase().split(/[^a-z0-9]+/)
   return words.every((word) => name.includes(word) || variable?.toLowerCase().includes(word))

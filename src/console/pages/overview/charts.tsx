@@ -42,7 +42,7 @@ export function Charts() {
 const MINUTE_S = 60
 const HOUR_S = 3_600
 const DAY_S = 86_400
-/** Possible distances in seconds between the labels on an axis of durations. */
+/** Distances in seconds that labels on an axis of durations may have. */
 const DURATIONS_S = [
   ...[0.001, 0.01, 0.1].flatMap((unit) => [1, 2, 5].map((n) => n * unit)),
   ...[1, 2, 5, 10, 15, 30],
@@ -55,7 +55,7 @@ const sum = (lines: readonly { readonly total: number }[]) => lines.reduce((tota
 
 interface FourProps {
   readonly history: History
-  /** Length of the period that the charts show, such as `hour`. */
+  /** The period that the charts show, such as `hour`. */
   readonly span: string
 }
 
@@ -109,7 +109,8 @@ function Four({ history, span }: FourProps) {
 const MIN_STEPS = 12
 
 /**
- * @returns the index of the first step to show. Steps before the first data are left out, but at least 12 steps remain.
+ * @returns the index of the first step to show: the step before the first data, or earlier, so that at least 12 steps
+ * are shown.
  */
 function firstStep({ steps, deliveries, lost, upstream }: History): number {
   const first = steps.findIndex((_, step) => [...deliveries, ...lost, ...upstream].some(({ values }) => (values[step] ?? 0) > 0))
@@ -122,7 +123,7 @@ function coloured(all: History['upstream']): Line[] {
   return lines.map((line, index) => ({ ...line, hue: hues[index] ?? 'unknown' }))
 }
 
-/** @returns the median, the 99th percentile, and the peak as text; null without data. */
+/** @returns a text with the median, the 99th percentile, and the peak of the delays; null if there are no data. */
 function lagText({ mirror, push }: History['lag']): string | null {
   const textOf = ({ p50, p99, p99_values }: History['lag']['mirror'], to: string) => {
     const peak = Math.max(...p99_values.map((value) => value ?? 0))
@@ -134,7 +135,7 @@ function lagText({ mirror, push }: History['lag']): string | null {
   return parts.length === 0 ? null : parts.join('; ')
 }
 
-/** Texts for requests to the service, by the class of the answer. */
+/** Texts for numbers of requests to the service, by the class of the answer. */
 const requestWords: Readonly<Record<string, string>> = {
   ok: 'successful',
   auth: 'credential rejected',

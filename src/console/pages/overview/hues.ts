@@ -1,4 +1,4 @@
-/** Colors from `tokens.css` for the series of a chart. Neutral colors come first. */
+/** Names of colors in `tokens.css` for the series of a chart. Colors without a meaning come first. */
 const hues = ['accent', 'unknown', 'text', 'line-strong', 'waiting', 'good', 'bad'] as const
 export type Hue = (typeof hues)[number]
 
@@ -10,9 +10,8 @@ function meaningOf(label: string): Hue | undefined {
 }
 
 /**
- * @returns a color for each series. If several series share a meaning, only the first gets that meaning's color. A
- * color
- * repeats only if there are more series than colors.
+ * Chooses a color for each series. If several series have the same meaning, only the first gets the color of that
+ * meaning. A color is used twice only if there are more series than colors.
  */
 export function huesOf(labels: readonly string[]): Hue[] {
   const wanted = labels.map(meaningOf)

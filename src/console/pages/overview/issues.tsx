@@ -21,7 +21,7 @@ interface Fix {
   /** Label of the button. */
   readonly verb: string
   readonly done: string
-  /** Question to confirm an action on several items. It states their number. */
+  /** Question to confirm an action on several items. The question states how many. */
   readonly question?: { readonly label: (n: number) => string; readonly text: (n: number, issue: Issue) => ReactNode }
 }
 
@@ -48,7 +48,7 @@ const fixes: Readonly<Record<string, Fix>> = {
   },
 }
 
-/** Texts of links to changes that a person must resolve one at a time, by state. */
+/** Texts of links to changes that a person must resolve one by one, by the state of the changes. */
 const linkTexts: Readonly<Record<string, string>> = {
   unmapped: 'Map submissions',
   held: 'Show blocking changes',
@@ -56,17 +56,16 @@ const linkTexts: Readonly<Record<string, string>> = {
 }
 
 /**
- * @returns a key of the issue that doesn't depend on its count or text. An open question therefore stays open when
- * these
- * change.
+ * @returns a key of the issue. The key doesn't contain the issue's count or text, because these may change while the
+ * user answers a question about the issue.
  */
 function keyOf({ kind, account, destination, run_id, fix }: Issue): string {
   return JSON.stringify([kind, account, destination, run_id, fix])
 }
 
 /**
- * Lists the issues. An open question stays open even if its issue disappears. An answer may leave out issues that
- * couldn't be read in time.
+ * Lists the issues. A question stays open even if its issue is no longer listed, because an answer leaves out issues
+ * that couldn't be read in time.
  */
 export function Issues({ issues }: { readonly issues: readonly Issue[] }) {
   const [question, setQuestion] = useState<OpenQuestion | null>(null)
@@ -131,14 +130,14 @@ function Row({ issue, onQuestion }: { readonly issue: Issue; readonly onQuestion
   )
 }
 
-/** @returns the number of items that the fix would change. */
+/** Asks the program how many items the fix would change, without changing them. */
 async function countOf({ fix, count: known }: Issue): Promise<number> {
   const answer = await send(fix.method ?? 'POST', fix.path ?? '', { ...fix.body, dry_run: true })
   const { changed, replayed } = (answer ?? {}) as { readonly changed?: number; readonly replayed?: number }
   return changed ?? replayed ?? known
 }
 
-/** Shows how to fix an issue that no single request fixes: a page, a command, or a section of the runbook. */
+/** Shows how to fix an issue that isn't fixed by one request: a page, a command, or a section of the runbook. */
 function FixHint({ issue: { destination, run_id, kind, fix } }: { readonly issue: Issue }) {
   const { account, state: ofInput } = fix.input ?? {}
   const link = (text: string | undefined, to: LinkProps) => (
@@ -155,7 +154,10 @@ function FixHint({ issue: { destination, run_id, kind, fix } }: { readonly issue
   return fix.runbook === undefined ? null : <Runbook section={fix.runbook} kind={kind} />
 }
 
-/** Pages to open for a section of the runbook, by kind of issue. For other kinds: the alarms. */
+/**
+ * Pages that show the cause of an issue whose fix is a section of the runbook, by kind of issue. For other kinds, the
+ * alarms are shown.
+ */
 const runbookPages: Readonly<
   Record<string, { readonly to: '/operations' | '/deliveries'; readonly hash?: string; readonly name: string }>
 > = {
@@ -164,7 +166,7 @@ const runbookPages: Readonly<
   webhook_loss: { to: '/deliveries', name: 'Show deliveries' },
 }
 
-/** @param section file and heading, such as `docker/runbook.md#the-disk-fills`. */
+/** @param section file and heading in the runbook, such as `docker/runbook.md#the-disk-fills`. */
 function Runbook({ section, kind }: { readonly section: string; readonly kind: string }) {
   const heading = (section.split('#')[1] ?? '').replaceAll('-', ' ')
   const { to, hash, name } = runbookPages[kind] ?? { to: '/operations', hash: 'alarms', name: 'Show alarm' }

@@ -21,7 +21,10 @@ const Charts = lazy(async () => {
   return { default: (await import('./charts.tsx')).Charts }
 })
 
-/** Replaces a browser language that `Intl` rejects, such as `en-US@posix`. The charts would fail with it. */
+/**
+ * If `Intl` rejects the browser's language, such as `en-US@posix`, replaces the language. Otherwise the
+ * charts would fail.
+ */
 function repairLanguage(): void {
   try {
     Intl.getCanonicalLocales(navigator.language)
@@ -59,8 +62,8 @@ function Content({ overview }: { readonly overview: Shown }) {
 }
 
 /**
- * Shows the number of deliveries that were rejected in the last day and not accepted later. A few don't trigger an
- * alarm.
+ * Shows how many deliveries were rejected in the last day and not accepted later. Useful because a few rejected
+ * deliveries don't trigger an alarm.
  */
 function RecentRejections() {
   const [{ account }] = useAddress()
@@ -139,7 +142,7 @@ function Figures({ overview }: { readonly overview: Shown }) {
   )
 }
 
-/** @returns counts of what waits for a person, as arguments of `counted`. */
+/** @returns the numbers of items that wait for a person, as arguments of `counted`. Leaves out zeros. */
 function stuckParts(destinations: Shown['destinations']) {
   const sum = (of: 'unmapped' | 'held' | 'dead' | 'unknown') => destinations.reduce((total, each) => total + each[of].count, 0)
   const parts: readonly (readonly [n: number, one: string, many: string])[] = [

@@ -14,7 +14,7 @@ export interface Line {
 
 interface SmallChartProps {
   readonly title: string
-  /** A text that sums up the values. */
+  /** Text below the title that sums up the values. */
   readonly now: string
   readonly steps: readonly string[]
   readonly lines: readonly Line[]
@@ -27,7 +27,7 @@ interface SmallChartProps {
 }
 
 const HEIGHT_PX = 120
-/** Synchronizes the crosshair of all charts. */
+/** Shows the crosshair at the same time in all charts. */
 const crosshair = uPlot.sync('console')
 const bars: uPlot.Series.PathBuilder = (...given) => uPlot.paths.bars?.({ size: [0.8, 24], align: 1 })(...given) ?? null
 
@@ -71,8 +71,8 @@ export function SmallChart({ title, now, steps, lines, format = count, increment
 }
 
 /**
- * Adds up values for stacking: each line's values become the sum of its values and those of all later lines. The first
- * line is then the highest and is drawn first.
+ * Stacks lines: adds to each line's values those of all later lines. The first line is then the highest, and the chart
+ * draws it first, behind the others.
  */
 function stacked(lines: readonly Line[]): (number | null)[][] {
   return lines.map((line, at) =>
@@ -98,18 +98,18 @@ interface Latest {
   readonly current: { readonly lines: readonly Line[]; readonly format: (value: number) => string; readonly isCount: boolean }
 }
 
-/** Selects values without neighbors. They are drawn as dots, because no line would lead to them. */
+/** Selects values whose neighbors are missing. They are drawn as dots, because a line needs two values. */
 const isolated: uPlot.Series.Points.Filter = (chart, series) => {
   const values: readonly (number | null | undefined)[] = Array.from(chart.data[series] ?? [])
   return values.flatMap((value, at) => (value != null && values[at - 1] == null && values[at + 1] == null ? [at] : []))
 }
 
-/** @param latest content that may change while the chart stays the same. */
+/** @param latest content of the chart, which may change after the chart is drawn. */
 function optionsFor(element: HTMLElement, latest: Latest, increments?: readonly number[]): uPlot.Options {
   const { lines, format, isCount } = latest.current
   const style = getComputedStyle(element)
   const colour = (name: string) => style.getPropertyValue(`--${name}`).trim() || 'gray'
-  // A canvas can't use light-dark() colors. Let the browser compute the color on an element.
+  // A canvas can't use light-dark() colors. Let the browser compute the color for an element instead.
   const probe = document.createElement('span')
   element.append(probe)
   const computed = (name: string) => {
@@ -126,7 +126,7 @@ function optionsFor(element: HTMLElement, latest: Latest, increments?: readonly 
   const options: uPlot.Options = {
     width: element.clientWidth,
     height: HEIGHT_PX,
-    // Leaves space for half of the last label.
+    // Leave space on the right for half of the last label.
     padding: [8, 20, 0, 0],
     cursor: { sync: { key: crosshair.key }, points: { size: 6 }, y: false },
     legend: {

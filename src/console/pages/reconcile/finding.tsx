@@ -46,7 +46,7 @@ function valueText(column: string, value: unknown): string {
   return column.endsWith(CENTS) && typeof value === 'number' ? money(value) : textOf(value)
 }
 
-/** @returns the table and the record's short id as text. For a submission, only the table. */
+/** @returns the table, the record's short id, and a colon as text. A submission's id is left out. */
 function recordOf({ entity, entity_id }: Shown): string {
   if (entity === null) return ''
   const key = parseJson(entity_id ?? '')

@@ -70,7 +70,7 @@ function StartForm() {
   )
 }
 
-/** @returns the number of differences that the run found, including repaired ones. */
+/** @returns the number of differences that the run found, including those that it repaired. */
 export function foundBy(run: Run): number {
   return run.missing + run.different + run.absent + run.undelivered + run.lost
 }

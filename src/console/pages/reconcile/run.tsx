@@ -17,7 +17,7 @@ import { foundBy, RunChip } from './reconcile.tsx'
 
 type Shown = Schemas['ReconcileRun']
 
-/** Kinds of findings with title and explanation, in the order shown. */
+/** Kinds of findings in the order in which they are shown, each with its title and explanation. */
 const groups: readonly (readonly [Schemas['ReconcileFinding']['kind'], string, string])[] = [
   [
     'missing',

@@ -11,7 +11,7 @@ import { MapDialog } from './map-dialog.tsx'
 
 interface SubmissionActionsProps {
   readonly of: Schemas['SubmissionItem']
-  /** Whether some destination requires an AMS client for the submission. */
+  /** Whether a destination needs to know which AMS client the submission belongs to. */
   readonly needsClient: boolean
 }
 

@@ -51,7 +51,10 @@ export function Destinations({ view }: { readonly view: View }) {
   )
 }
 
-/** @returns how many changes are stuck or waiting at a destination, and the word and tone of its chip. */
+/**
+ * @returns how many of the submission's changes are stuck or waiting at a destination, and the word and color
+ * of the chip.
+ */
 function statusOf(r: Reached) {
   const stuck = r.dead + r.unknown + r.unmapped + r.held
   const open = r.waiting + r.not_queued

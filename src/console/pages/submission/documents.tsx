@@ -32,7 +32,7 @@ export function Documents({ view }: { readonly view: View }) {
 
 const FIRST = 8
 
-/** @returns a number to sort by: failed documents first, gone documents last. */
+/** @returns a number to sort documents by: failed first, then waiting, stored, and gone. */
 function weightOf(document: Schemas['DocumentsRow']): number {
   return ['failed', 'waiting', 'stored', 'gone'].indexOf(stateOf(document))
 }

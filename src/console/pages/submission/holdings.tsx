@@ -8,7 +8,7 @@ import { StaleNote, type View } from './view.tsx'
 
 type Row = Readonly<Record<string, unknown>> & { readonly row_key: string }
 
-/** Tables that have no section of their own, with title and most useful columns. */
+/** Tables without a section of their own on the page, each with its title and its most useful columns. */
 const tables: readonly (readonly [table: string, title: string, columns: readonly string[]])[] = [
   ['bind_requests', 'Bind requests', ['status_label', 'payment_option', 'effective_date', 'requested_at', 'requested_by', 'policy_id']],
   ['bind_assumptions', 'Bind assumptions', ['label', 'confirmed', 'status']],
@@ -28,10 +28,10 @@ const tables: readonly (readonly [table: string, title: string, columns: readonl
   ['carrier_api_sessions', 'Carrier sessions', ['carrier_slug', 'program', 'status', 'outcome', 'completion_pct', 'has_quote']],
 ]
 
-/** Tables whose keys are hashes. Their rows are sorted by content instead. */
+/** Tables whose keys are hashes. Their rows are sorted by content, because the order of hashes has no meaning. */
 const BY_CONTENT = new Set(['facts', 'documents_on_file'])
 
-/** Parts of the service's answer that may be missing, by the table that they fill. */
+/** Parts that an answer of the service may lack, by the table that the part fills. */
 const parts: Readonly<Record<string, 'quote_history' | 'assessment'>> = {
   quote_history: 'quote_history',
   program_assessments: 'assessment',
@@ -72,7 +72,7 @@ const freshness: readonly Column<View['freshness'][number]>[] = [
   { id: 'replay', head: headOf('last_full_read_at'), isNumber: true, cell: ({ last_full_read_at }) => <Age at={last_full_read_at} /> },
 ]
 
-/** @returns the wanted columns that exist. If fewer than two exist, returns the first six columns that have values. */
+/** @returns those of the wanted columns that exist. If fewer than two exist, the first six columns that have values. */
 function columnsOf(rows: readonly Row[], wanted: readonly string[]): readonly string[] {
   const [first] = rows
   const existing = wanted.filter((column) => first && column in first)

@@ -10,12 +10,15 @@ import { Modal } from '../../parts/modal.tsx'
 
 interface MapProps {
   readonly of: { readonly account: string; readonly submission_id: string; readonly insured_name: string | null }
-  /** Name of the destination. If missing, the user chooses one that requires a client. */
+  /** Name of the destination. If undefined, the user chooses among the destinations that need a client. */
   readonly at?: string
   readonly onClose: () => void
 }
 
-/** Maps a submission to a client. The title names the insured. A wrong client would receive another insured's data. */
+/**
+ * Dialog that maps a submission to a client. The title names the insured, because a wrong client would receive the data
+ * of another insured.
+ */
 export function MapDialog({ of: { account, submission_id: id, insured_name }, at, onClose }: MapProps) {
   const { data } = useQuery(destinationsQuery)
   const choice = useId()

@@ -11,7 +11,10 @@ type Item = Schemas['OpenItem']
 
 const WHOLE = 'All markets'
 
-/** Items that the broker must still supply, by market. Once a market is bound, items of other markets are folded. */
+/**
+ * Items that the broker must still supply, by market. If a market is bound, the items of other markets are hidden until
+ * the user expands them.
+ */
 export function Outstanding({ view }: { readonly view: View }) {
   const chosen = new Set(boundOf(view).map(({ market }) => market))
   const isOther = ({ market_name: market }: Item) => chosen.size > 0 && market !== null && !chosen.has(market)
@@ -35,7 +38,8 @@ export function Outstanding({ view }: { readonly view: View }) {
 interface Group {
   readonly market: string
   /**
-   * Items of the market. The same item for several markets is one entry, as in the count in the list of submissions.
+   * Items of the market. If several markets need the same item, it is one entry, as in the count in the
+   * list of submissions.
    */
   readonly lines: readonly (readonly [Item, ...Item[]])[]
 }
@@ -60,7 +64,7 @@ function Groups({ groups }: { readonly groups: readonly Group[] }) {
 }
 
 function keyOf({ source, item_key, label, bind_request_id }: Item, index: number): string {
-  // Only rows from `outstanding` repeat an item for each market, so only these are merged.
+  // Merge only rows from `outstanding`, because only these repeat an item for each market.
   return source === 'outstanding' ? `${source} ${item_key}` : `${source} ${item_key} ${label} ${bind_request_id} ${index}`
 }
 

@@ -25,10 +25,10 @@ const kinds: readonly (readonly [Kind, string])[] = [
   ['change', 'Changes'],
   ['push', 'Pushes'],
 ]
-/** Kinds that are shown first. Changes and pushes would repeat what events and messages show. */
+/** Kinds of entries to show at first. Changes and pushes would repeat what events and messages say. */
 const DEFAULT_KINDS = 'event,message'
 const MAX_TEXTS = 200
-/** A record that was found more than this many ms after it occurred is late. */
+/** A record counts as late if it was found more than this many ms after it occurred. */
 const LATE_MS = 15 * 60_000
 
 const sources: Readonly<Record<string, readonly [LucideIcon, string]>> = {
@@ -44,7 +44,7 @@ export function Timeline({ account, id }: { readonly account: string; readonly i
   const chosen = asked.split(',') as Kind[]
   const query = useInfiniteQuery(timelineQuery(account, id, chosen, at))
   const may = useMay('operator')
-  // The texts are fetched only if the user asks, because each fetch adds an entry to the audit log.
+  // Fetch the texts only if the user asks for them, because each fetch adds an entry to the audit log.
   const [texts, setTexts] = useState<ReadonlyMap<string, string | null>>(new Map())
   const showAll = useAction({
     run: () =>
@@ -108,11 +108,12 @@ function iconOf({ kind, known_via }: Item): LucideIcon {
 
 const capital = (text: string) => text.charAt(0).toUpperCase() + text.slice(1)
 /**
- * Number of characters to compare. Texts that begin alike, such as `Quoted` and `quote received`, count as the same.
+ * Number of characters to compare. If two texts have the same beginning, such as `Quoted` and `quote received`, only
+ * one of them is shown.
  */
 const STEM = 4
 
-/** @returns the title of an entry and further text; null if that would repeat the title. */
+/** @returns the title of an entry, and further text. The further text is null if it would repeat the title. */
 function wordsOf({ kind, what, summary }: Item): readonly [title: string, more: string | null] {
   const type = wordOf(what)
   if (summary === null) return [capital(type), null]

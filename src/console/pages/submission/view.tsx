@@ -7,11 +7,11 @@ export type View = Schemas['SubmissionView']
 interface Bound {
   readonly lane_id: string
   readonly market: string
-  /** Total of the bound quote; null if it isn't known which quote is bound. */
+  /** Total of the bound quote in cents; null if the bound quote or its total is unknown. */
   readonly cents: number | null
 }
 
-/** @returns the bound lanes, with the totals of their bound quotes in cents. */
+/** @returns the submission's bound lanes, with the totals of the bound quotes. */
 export function boundOf({ tables: { lanes = [], quotes = [] }, quote_board }: View): Bound[] {
   const boundAt = new Map(quote_board.filter((quote) => quote.is_bound_quote === true).map((quote) => [quote.lane_id, quote.quote_id]))
   return lanes
@@ -27,7 +27,9 @@ interface StaleNoteProps {
   readonly part: 'rail' | 'quote_history' | 'assessment'
 }
 
-/** Shown if the service's last answer left out this part of the submission. */
+/**
+ * Says that the service's last answer left out this part of the submission. Shows nothing if the answer had the part.
+ */
 export function StaleNote({ view, part }: StaleNoteProps) {
   const [row] = view.tables.submissions ?? []
   if (!row?.state_read_at) return null

@@ -29,7 +29,7 @@ export async function withAccountClient<T>(
   const credentialUses = new LastUses(db, log)
   const clients = new Map<string, UpstreamClient>()
   const report = (_account: string, sentence: string, ms: number) => {
-    // For a long pause, `sync` prints nothing here: it fails, and its error has the reason.
+    // For a pause longer than `LONG_PAUSE_MS`, `sync` fails with an error about the pause. Print nothing in this case.
     if (role === 'reconcile' || ms <= LONG_PAUSE_MS) host.stderr.write(`${sentence}; this command waits\n`)
   }
   const pauses = new AccountPauses({ db, clock, log, clients: () => clients, report })
@@ -42,7 +42,7 @@ export async function withAccountClient<T>(
   await heartbeat.beat()
   await pauses.exchange()
   const beating = Promise.all([heartbeat.run(done.signal), pauses.run(done.signal)])
-  // Both promises are awaited below. Without this handler, an earlier rejection would end the process.
+  // `beating` is awaited below. Without this handler, an earlier rejection would end the process.
   beating.catch(() => undefined)
   try {
     return await work(client)

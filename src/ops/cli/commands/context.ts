@@ -22,7 +22,7 @@ import type { ActionContext } from '../../actions/context.ts'
 import { type Printer, printerTo } from '../../operations/printer.ts'
 import { destinationProblems } from '../destination-problems.ts'
 
-/** `folder` is for the database; undefined creates a new folder. `hold` keeps everything running after the demo. */
+/** `folder`: for the database; undefined creates a new folder. `hold`: keep everything running after the demo. */
 export interface DemoCommandOptions {
   readonly folder: string | undefined
   readonly hold: boolean
@@ -32,7 +32,7 @@ export interface DemoCommandOptions {
 export interface Parts {
   /**
    * Serves until the host's signal aborts.
-   * @param load returns the validated settings. `serve` calls it at the start and at each reload.
+   * @param load returns the validated settings. `serve` calls `load` at the start and at each reload.
    */
   serve(load: () => Promise<Config>, role: Exclude<ProcessRole, 'sync' | 'reconcile' | 'verify'>): Promise<void>
   /** Serves the emulator until the host's signal aborts. @param options command-line options. */
@@ -44,7 +44,7 @@ export interface Parts {
 const WIDTH = 80
 const NARROWEST = 40
 
-/** Context of every command. The exit code is 0 unless the command sets another. */
+/** Context of every command. `exitCode` is 0 unless the command sets another code. */
 export interface CommandContext {
   readonly host: Host
   readonly clock: Clock
@@ -66,9 +66,9 @@ export interface StoreUse {
   readonly prepare: boolean
   /** True if the command only reads. Such a command begins no log epoch, even in a restored database. */
   readonly looksOnly?: boolean
-  /** Problems of the command line. They are reported together with problems of the settings. */
+  /** Problems of the command line, to report together with problems of the settings. */
   readonly problems: readonly string[]
-  /** Checks the command line against the settings. @throws UsageError if they don't fit. */
+  /** Checks the command line against the settings. @throws UsageError if an option doesn't fit the settings. */
   readonly check?: (config: Config) => unknown
 }
 
@@ -99,7 +99,7 @@ export async function withStore(c: CommandContext, use: StoreUse, work: (store: 
       // Print the new epoch now: `serve` reports only an epoch that it begins itself.
       if (epoch !== null) c.host.stderr.write(`${newEpochText(epoch)}\n`)
     }
-    // Print the path of a created database. If the command runs in the wrong folder, `serve` uses another database.
+    // Print the path of a created database. In the wrong folder, the command would create one that `serve` doesn't use.
     if (isMissing) c.host.stderr.write(`created a new database at ${resolve(database.path)}; to use another one, set DATABASE_URL\n`)
     await work({ config, db, log })
   } finally {
@@ -116,7 +116,7 @@ function missingDatabase({ path }: { readonly path: string }): UsageError {
 }
 
 /**
- * @returns the configured database, for a command that opens it itself.
+ * @returns the settings of the database, for a command that opens the database itself.
  * @throws UsageError with every problem of the command line and the settings, or if the SQLite file doesn't exist.
  */
 export function databaseOf(c: CommandContext, problems: readonly string[]): DatabaseConfig {
@@ -164,14 +164,14 @@ export function actionContextOf(c: CommandContext, db: Db): ActionContext {
   return { db, clock: c.clock, signal: c.host.signal, observer: silentObserver, who: 'command' }
 }
 
-/** A log without output. Commands print their results instead. */
+/** @returns a log without output. Commands print their results instead. */
 export function silentLog(): Log {
   return createLog({ level: 'silent', pretty: false, secrets: [], destination: { write() {} } })
 }
 
 /**
- * @returns the line width in characters, from COLUMNS or the terminal. Files and pipes have no limit, so ids stay
- * complete.
+ * @returns the line width in characters, from COLUMNS or the terminal.
+ * Output to a file or pipe has no limit, so that ids stay complete.
  */
 export function widthOf({ host }: CommandContext): number {
   const wanted = Number(host.env['COLUMNS']) || (host.stdout.columns ?? (host.stdout.isTTY ? WIDTH : Number.POSITIVE_INFINITY))

@@ -18,7 +18,7 @@ import { type CommandContext, migrating, printJson, settingsOf, silentLog, withS
 
 interface MovedTo extends Moved {
   readonly from: string
-  /** Where the documents were copied to; null if they stay in place. */
+  /** Folder that the documents were copied to; null if the documents stay in place. */
   readonly to: string | null
 }
 
@@ -51,7 +51,7 @@ export function addCopy(program: Command, c: CommandContext): void {
         await withTarget(c, target, async (to) => {
           const lock = source.kind === 'sqlite' && !isServeLockHeld(source) ? await acquireServeLock(source) : null
           try {
-            // Copy the documents before the database, so that the target is never served without them.
+            // Copy the documents before the database, so that the target is never served without documents.
             // After an interruption, the same command completes the copy.
             const documents = await moved(c, db, config, options)
             const copied = await copyDatabase({
@@ -119,7 +119,7 @@ function reportTable(c: CommandContext, done: 'copied' | 'verified', table: stri
   c.host.stderr.write(`${done} ${table}: ${pluralize(rows, 'row')}\n`)
 }
 
-/** Copies the documents to `documentsTo`. If it is undefined, checks the original files instead. */
+/** Copies the documents to `documentsTo`. If `documentsTo` is undefined, checks the original files instead. */
 async function moved(c: CommandContext, db: Db, config: Config, { documentsTo }: CopyOptions): Promise<MovedTo> {
   const from = createDocumentStorage(config)
   const to = documentsTo === undefined ? null : new FolderStorage(resolve(documentsTo))

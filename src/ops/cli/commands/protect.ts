@@ -85,7 +85,7 @@ async function protectStatus(db: Db) {
 
 /**
  * Converts stored rows to the mode of `PROTECT` and the first of `PROTECT_KEYS`.
- * @returns the number of converted rows, or `held` if another process is converting them.
+ * @returns the number of converted rows, or `held` if another process is converting the rows.
  */
 async function rotate(a: ActionContext, onTable: (name: string) => void): Promise<{ readonly rewritten: number } | 'held'> {
   const { mode, keyId } = a.db.protection

@@ -43,7 +43,7 @@ async function query(c: CommandContext, argument: string, options: QueryOptions)
   const { clock, host } = c
   const sql = argument === '-' ? await text(host.stdin) : argument
   const write = (piece: string) => void host.stdout.write(piece)
-  // Write bytes: in a string, the output would escape control characters.
+  // Write bytes, because the output escapes control characters in strings.
   const writeCsv = (piece: string) => void host.stdout.write(host.stdout.isTTY ? piece.replaceAll('\r\n', '\n') : Buffer.from(piece))
   const answer = options.csv ? csvAnswer(writeCsv) : options.json ? jsonAnswer(write) : tableAnswer(write, widthOf(c))
   const isCut = await runQuery(database, { sql, limit, timeoutMs }, { clock, signal: host.signal }, (part) => answer.add(part))

@@ -71,7 +71,7 @@ async function* findingsOf(db: Db, runId: string) {
   }
 }
 
-/** @returns why a report can't be written to `path`; null if it can. */
+/** @returns why a report can't be written to `path`; null if a report can be written. */
 export function reportProblem(path: string): string | null {
   if (extname(path).toLowerCase() !== '.html') return `--report: ${JSON.stringify(path)} must end with .html`
   const folder = dirname(path)
@@ -91,14 +91,14 @@ export async function writeReport(c: CommandContext, db: Db, run: RunRow, file: 
 }
 
 /**
- * Writes a report to a temporary file and then renames it. The file at `path` is therefore always complete.
+ * Writes a report to a temporary file, then renames that file to `path`. The file at `path` is always complete.
  * Replaces an existing file.
  * @throws Error that names the file.
  */
 export async function writeReportFile(path: string, data: ReportData): Promise<void> {
   const temporary = join(dirname(path), `.${basename(path)}.${randomUUID()}`)
   try {
-    // `replaceFile` survives a crash. Reports are records and must not get lost.
+    // Use `replaceFile`, because the file must survive a power failure.
     await replaceFile(path, temporary, renderHtml(data))
   } catch (error) {
     throw new Error(

@@ -26,7 +26,7 @@ import { withAccountClient } from './account-client.ts'
 import { type CommandContext, type OpenStore, withStore } from './context.ts'
 import { addReconcileShow, printFindings, reportProblem, writeReport, writeRunJson } from './reconcile-show.ts'
 
-/** Most findings that `reconcile` prints. `reconcile show` prints all. */
+/** Maximum number of findings that `reconcile` prints. `reconcile show` prints all findings. */
 const PRINTED = 20
 
 interface ReconcileOptions {
@@ -85,7 +85,7 @@ async function reconcileNow(c: CommandContext, given: ReconcileOptions): Promise
     }
     if (given.json) await printRuns(c, store.db, runs)
     c.exitCode = worstExit(codes)
-    // Write the report last. If that fails, the other output is already printed.
+    // Write the report last. If writing fails, the other output is already printed.
     const [run] = runs
     if (given.report !== undefined && run) await writeReport(c, store.db, run, given.report)
   })

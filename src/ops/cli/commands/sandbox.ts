@@ -2,10 +2,10 @@ import type { Command } from 'commander'
 import { UsageError } from '../../../base/errors.ts'
 import type { CommandContext } from './context.ts'
 
-/** Settings of a real service. If one of them is set, the emulator refuses to start. */
+/** Settings of a real service. If one is set, the emulator refuses to start. If `isOwn`, only CONFIG_FILE counts. */
 const PRODUCTION = /^(BROKER_API_.+|WEBHOOK_SECRETS(_FILE)?|CONFIG_FILE)$/
 
-/** @returns true if the settings come from a sandbox: the host in the base URL is a loopback address. */
+/** @returns true if the settings belong to a sandbox, because the base URL has a loopback host. */
 function isOwn({ BROKER_API_BASE_URL: url = '' }: Readonly<Record<string, string | undefined>>): boolean {
   return URL.canParse(url) && /^(localhost|127(\.\d+){3}|\[::1\])$/.test(new URL(url).hostname)
 }

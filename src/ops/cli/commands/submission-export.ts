@@ -48,7 +48,7 @@ async function check(c: CommandContext, path: string): Promise<void> {
   if (problems.length > 0) c.exitCode = exitCodes.failed
 }
 
-/** @returns signature verifiers by account; empty if the settings can't be read. Signatures are not checked then. */
+/** @returns signature verifiers by account; empty if the settings are invalid, so that no signature is checked. */
 function verifiersOf(c: CommandContext): ReadonlyMap<string, DeliveryVerifier> {
   try {
     const { accounts } = settingsOf(c, { accounts: 'optional', problems: [] })

@@ -109,7 +109,7 @@ async function syncNow(
   })
 }
 
-/** @returns one sentence about a failed read. Removes the start of `reason` if it repeats the sentence. */
+/** @returns one sentence about a failed read. Omits the words in `reason` that only name the read again. */
 function sentence({ submissionId, read, reason }: FailedRead): string {
   const about = submissionId === '' ? read : `${read} of submission ${submissionId}`
   return printableLine(`${about} could not be read: ${reason.replace(`${about}: `, '')}`, 500)

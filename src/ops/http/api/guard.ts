@@ -23,13 +23,13 @@ export const OIDC_CALLBACK = `${OIDC_ROUTE}/callback`
 /** Routes that require no sign-in. */
 const OPEN: ReadonlySet<string | undefined> = new Set([`${SESSION_ROUTE}/methods`, OIDC_ROUTE, OIDC_CALLBACK])
 
-/** Checks a request. A rejected request is answered. @returns undefined if the request is allowed. */
+/** Checks a request, and answers it if it is not allowed. @returns undefined if the request is allowed. */
 export type Guard = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply | undefined>
 
 /**
  * Creates a guard that rejects requests without a valid token or session.
  * The guard answers before the body is read, and does not reveal whether a route exists.
- * A browser may send the session cookie for pages of other sites.
+ * A browser may send the session cookie with requests from pages of other sites.
  * Session requests that change data must therefore come from a page of this server.
  */
 export function createGuard(p: Pick<AdminParts, 'config' | 'clock' | 'log'>, sessions: Sessions): Guard {
@@ -62,10 +62,10 @@ export function createGuard(p: Pick<AdminParts, 'config' | 'clock' | 'log'>, ses
       }
       return refuseWeakRole(holder, request, reply)
     }
-    // An ended session is not a guess: every open page of the console still sends it.
+    // Don't count an ended session as a wrong token, because every open console page still sends its cookie.
     if (id !== null) return refuse(reply, 401, ['the session has ended. Sign in again'])
     const now = p.clock.steady()
-    // Don't count requests without a token. Otherwise, a foreign page could send many and block a visitor's sign-in.
+    // Don't count requests without a token. A foreign page could send many and block its visitor's address.
     const isGuess = authorization !== undefined
     if (isGuess && failures.note(request.ip, now)) {
       return refuse(reply.header('retry-after', MINUTE_S), 429, ['too many wrong tokens from this address; wait a minute'])
@@ -113,7 +113,7 @@ function isRead({ method }: FastifyRequest): boolean {
 /** If the role is insufficient, answers 403 before the body is read. @returns undefined if the role is sufficient. */
 function refuseWeakRole({ name, role }: Holder, request: FastifyRequest, reply: FastifyReply): FastifyReply | undefined {
   const needed = request.routeOptions.config.role
-  // Unknown routes have no role. They are answered 404 later.
+  // An unknown route has no role. The answer is 404 later.
   if (needed === undefined || includesRole(role, needed)) return undefined
   return refuse(reply, 403, [`requires the ${needed} role; ${name} has the ${role} role`])
 }

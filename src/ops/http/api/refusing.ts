@@ -48,7 +48,7 @@ function problemText(status: number, problems: readonly string[], facts: Refusal
 
 /**
  * Answers a request whose route failed. Logs an unexpected error without sending its text.
- * @param p its `signal.reason` is the error of actions that were interrupted because the process stops.
+ * If `error` is the reason of `signal`, the process is stopping, and the answer is 503.
  */
 export function refuseError(
   p: Pick<AdminParts, 'log' | 'signal'>,

@@ -32,8 +32,8 @@ export interface Identity {
 
 /**
  * Sessions of people who signed in. A cookie contains the session's id, and the database stores the session.
- * A session ends when its token is removed or replaced in the settings.
- * A session by OpenID Connect ends when no value of its claim has a role.
+ * A session ends when the settings no longer contain its token or provider, or contain a different one.
+ * A session by OpenID Connect also ends when no value of its claim has a role.
  */
 export class Sessions {
   readonly #db: Db
@@ -119,7 +119,7 @@ export async function endLapsedSessions(db: Db, config: Config, log: Pick<Log, '
   })
 }
 
-/** @returns the role and the credential that the settings now have for a session; null if they have none. */
+/** @returns the role and the credential of a session in the current settings; null if the settings have none. */
 function heldBy({ who, oidc: stored }: ConsoleSession, { ops }: Config): { readonly role: Role; readonly credential: string } | null {
   if (stored === null) {
     const token = tokenOf(ops, who)

@@ -19,7 +19,7 @@ export class TokenVerifier {
   #hashes: readonly (Holder & { readonly hash: Buffer })[] = []
 
   /**
-   * @param tokens configured tokens. Their hashes are computed again only after a change.
+   * @param tokens configured tokens. If `tokens` is the same object as in the last call, reuses the computed hashes.
    * @param header value of the `Authorization` header.
    * @returns the token's name and role; null for a missing or wrong token.
    */

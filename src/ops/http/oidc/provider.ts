@@ -10,7 +10,7 @@ const TIMEOUT_S = 5
 /** Maximum characters of a name in the audit log. */
 const LONGEST_NAME = 150
 const LONGEST_UNCONFIRMED = 80
-/** Most claim values that are read. A person may be in thousands of groups. */
+/** Maximum number of claim values that are read. A person may be in thousands of groups. */
 const MOST_VALUES = 1_000
 
 /** Values of a sign-in in progress. The browser stores them until the provider redirects back. */
@@ -115,7 +115,7 @@ export class Provider {
   }
 }
 
-/** @returns the message of an error and of its cause. Omits a SyntaxError, because its message repeats the answer. */
+/** @returns the messages of an error and its cause. Omits a SyntaxError as cause, because it repeats the answer. */
 function causeOf(error: unknown): string {
   const isSafe = error instanceof Error && error.cause instanceof Error && !(error.cause instanceof SyntaxError)
   const cause = isSafe ? `: ${(error.cause as Error).message}` : ''

@@ -14,7 +14,7 @@ const schema = {
   response: textAbout('text/html', 'the report'),
 }
 
-/** Content policy of the report, which contains service data. The browser must not run or load anything. */
+/** Content policy of the report, which contains service data. Forbids scripts, and loading from any address. */
 const POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox"
 
 /** Adds `GET /reconcile-runs/{id}/report.html`. */

@@ -60,7 +60,7 @@ export function addOidcSession(api: Api, p: AdminParts, sessions: Sessions): voi
       return page(reply, 429, 'too many sign-ins from this address failed. Wait a minute')
     const pending = pendingOf(request)
     const own = ownUrlOf(request.headers, p.config().ops.publicUrl, pending?.from)
-    // Compare the state. Otherwise, a foreign page could end a sign-in in progress, or use up the attempts.
+    // Compare the state. Otherwise, a foreign page could end a sign-in in progress, or use up the allowed failures.
     const isExpected = pending !== null && pending.state === stateOf(request)
     if (isExpected) setPending(reply, own, '', 0)
     try {
@@ -76,7 +76,8 @@ export function addOidcSession(api: Api, p: AdminParts, sessions: Sessions): voi
 
 /**
  * @returns true if a page of another site opened this URL.
- * Returns false if the browser doesn't say. Older browsers don't, and no browser does over plain HTTP.
+ * Returns false without the header `Sec-Fetch-Site`. Old browsers don't send the header.
+ * Browsers also don't send it over plain HTTP to another machine.
  */
 function isForeign({ headers }: FastifyRequest): boolean {
   return !['same-origin', 'none', undefined].includes(headers['sec-fetch-site'] as string | undefined)
@@ -91,7 +92,7 @@ function stateOf(request: FastifyRequest): string | null {
   return new URLSearchParams(queryOf(request)).get('state')
 }
 
-/** @returns true in the demo: it listens on loopback, and its only token is named `demo`. */
+/** @returns true in the demo: the ops port is on loopback, and the only token is named `demo`. */
 function isDemo({ ops: { host, tokens } }: Config): boolean {
   return host === '127.0.0.1' && tokens.length === 1 && tokens[0]?.name === 'demo'
 }
@@ -114,11 +115,11 @@ async function signIn(
   request.who = identity.who
   setSessionCookie(reply, own, await sessions.beginOidc(oidc, identity), Math.floor(p.config().ops.sessionMaxMs / 1_000))
   // After a redirect from another site, the browser does not send the session cookie yet.
-  // The console page needs no cookie, and its own requests send it.
+  // The console page loads without a cookie. The requests of that page then send the cookie.
   return reply.redirect(`${own}/console/`)
 }
 
-/** Keeps the provider and its discovery until the settings change. */
+/** @returns a function that keeps one `Provider`, with its discovery, until the settings change. */
 function cachedProvider(): (oidc: OidcConfig) => Provider {
   let known: { readonly oidc: OidcConfig; readonly provider: Provider } | null = null
   return (oidc) => {
