@@ -8,8 +8,8 @@ const CLOSED = { detail: 'the month was closed for a minute; it is open again, s
 const REFUSALS = 2
 
 /**
- * An accounting system. Rejects the first change until it is dead-lettered. After that, accepts a retry of this change
- * and all other changes.
+ * An accounting system. Rejects the first change that arrives until the change is dead-lettered, then accepts its
+ * retry. Accepts all other changes.
  */
 export class Books {
   #first: string | undefined

@@ -19,8 +19,8 @@ const NAME_WIDTH = 30
 const OTHER_WIDTH = 20
 
 /**
- * Prints the demo's lines. Writes each event to a log file, as a line with the time since the first event, the mark,
- * the name, and the text.
+ * Prints the demo's lines. Also writes each event to a log file: the time since the first event, the mark, the name,
+ * and the text.
  */
 export class Screen {
   readonly #out: Output

@@ -22,8 +22,8 @@ export class Space {
   }
 
   /**
-   * @returns whether DOCUMENTS_TOTAL_BYTES are used. Fetching then pauses until you raise the limit or documents are
-   * removed. Logs a warning when the limit is reached.
+   * @returns whether all of DOCUMENTS_TOTAL_BYTES is used. Fetching then pauses until you raise the limit or documents
+   * are removed. Logs a warning when the limit is reached.
    */
   async isFull(): Promise<boolean> {
     const { db, clock, log } = this.#o

@@ -1,5 +1,4 @@
-// This module is imported when a bucket is first used, because the S3 client takes a while to import and 20
-// MB of memory.
+// This module is imported when a bucket is first used. Importing the S3 client takes a while and 20 MB of memory.
 import { Agent as HttpAgent } from 'node:http'
 import { Agent as HttpsAgent } from 'node:https'
 import type { Readable } from 'node:stream'

@@ -21,8 +21,8 @@ export interface SnapshotPosition {
 }
 
 /**
- * Counts of a verification, which asks the target whether it has delivered changes. It asks about all changes
- * or a sample.
+ * Counts of a verification. A verification asks the target whether the target has the changes that count as delivered.
+ * It covers all of these changes or a sample.
  */
 export interface VerificationSummary extends Readonly<Record<VerificationResult, number>> {
   /** `delivered`: changes counted as delivered. `asked`: those of them that the target was asked about. */

@@ -34,8 +34,8 @@ export interface OutboxFilter {
 }
 
 /**
- * A row as lists show it. `state` comes from the view push_status. A ready row is shown as `waiting`, `retrying`,
- * `unmapped`, or `held`.
+ * An outbox row as lists show it. `state` is as in the view `push_status`: a ready row is shown as `waiting`,
+ * `retrying`, `unmapped`, or `held`.
  */
 export interface OutboxEntry extends PushStatusView {
   readonly outbox_id: number
@@ -133,7 +133,10 @@ export async function findOutboxRows(q: Query, id: string): Promise<OutboxEntry[
   return await q.all(sql<OutboxEntry>`${ENTRY} from sync_outbox o ${JOINED} where ${which} order by o.outbox_id`)
 }
 
-/** Finds up to `limit` message ids that begin with `shortened`. Finds none if `shortened` is a number. */
+/**
+ * Finds up to `limit` message ids that match a shortened id. Finds none if `shortened` is a number.
+ * @param shortened the beginning of an id, or `beginning…end`.
+ */
 export async function messageIdsLike(q: Query, shortened: string, limit: number): Promise<string[]> {
   return numberIn(shortened) === null ? await idsLike(q, 'sync_outbox', 'message_id', shortened.toLowerCase(), { limit }) : []
 }

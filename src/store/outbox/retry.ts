@@ -40,9 +40,9 @@ interface Chosen extends StreamKey {
  * Makes dead, unknown, and skipped rows ready again, with 0 attempts and their earlier position in the stream. Unblocks
  * streams that these rows blocked. If an insert is retried, its followers are too: changes that were skipped because
  * the insert wasn't delivered. A filter without a state selects dead and unknown rows. One call covers up to `limit`
- * rows after `after` (0 to begin). Followers count, but the first row is always covered.
- * @param withLookup destinations that can look up records. Before a row with an unknown outcome is sent again to these,
- * the target is asked whether it has the record.
+ * rows after `after` (0 to begin). Followers count toward `limit`, but at least one row is covered.
+ * @param withLookup destinations that can look up records. Before a row with an unknown outcome is sent to them again,
+ * they are asked whether they have the record.
  */
 export async function retryRows(
   db: Db,

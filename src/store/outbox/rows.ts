@@ -59,7 +59,7 @@ export interface OutboxRow extends QueuedChange {
    * without a stored outcome has the time when it was claimed.
    */
   readonly triedAt: TimeText | null
-  /** Set if an operator resends the change: with the `same` message id or a `new` one. */
+  /** Set if an operator resends the change. `same`: with the earlier message id. `new`: with a new message id. */
   readonly resent: 'same' | 'new' | null
   /** True if this change makes the record stop matching the destination's `filter`. */
   readonly leftFilter: boolean

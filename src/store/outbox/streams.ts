@@ -4,7 +4,7 @@ import { dbTime, rowLock, valuesTable } from '../engine/sql.ts'
 import type { StreamBlock } from '../schema/push.ts'
 
 /**
- * A stream has a row in `sync_push_streams` while the stream has ready rows, or while a dead or unknown row blocks it
+ * A stream has a row in `sync_push_streams` while it has ready rows, or while a dead or unknown row blocks it
  * (`held_by`). A transaction that adds or removes ready rows locks the stream first. Otherwise another transaction
  * could delete the stream as empty.
  */

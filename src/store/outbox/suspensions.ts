@@ -11,7 +11,7 @@ import { dbTime } from '../engine/sql.ts'
  */
 const [FIRST_DELAYS_MS, LATER_DELAYS_MS] = [30_000, 300_000]
 const FIRST_PROBES = 20
-/** Delay between probes after the target rejected the login. */
+/** Delay in ms between probes after the target rejected the login. */
 const LOGIN_DELAY_MS = 900_000
 
 /** When to probe a suspended destination. */
@@ -21,7 +21,7 @@ export interface ProbeDelay {
    * destination or the settings change.
    */
   readonly retry: 'soon' | 'slowly' | 'manually'
-  /** First delay in ms. Each later delay is twice as long as the one before, up to a maximum. */
+  /** First delay in ms. Each later delay is twice the previous one, up to a maximum. */
   readonly baseMs: number
   /** Minimum delay in ms that the target requested; 0 if none. */
   readonly leastMs: number

@@ -108,8 +108,8 @@ const aNewerWaits = (tx: Tx) => sql`
 export type Requeued = Omit<NewOutboxRow, 'uncertain'> & { readonly outboxId: number }
 
 /**
- * Finds which of these rows can be queued again, in order. A row can't be queued again if its change was resent, if a
- * newer change of its record is ready, or if the target deleted the record as requested.
+ * Finds which of these rows can be queued again, in order. Leaves out a row if its change was resent, or if a newer
+ * change of its record is ready. Also leaves out a row whose record the target deleted as requested.
  */
 export async function stillDelivered(tx: Tx, destination: string, outboxIds: readonly number[]): Promise<Requeued[]> {
   if (outboxIds.length === 0) return []

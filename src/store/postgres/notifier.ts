@@ -14,7 +14,7 @@ export function channelOf(schema: string): string {
 
 /**
  * Sends notifications to other processes after a transaction committed, in a separate transaction. Postgres commits
- * transactions that notify one at a time, including their disk writes. Notifying in the same transaction would
+ * transactions with notifications one after another, each with its disk write. Notifying in the same transaction would
  * therefore be slow.
  */
 export class PostgresNotifier {

@@ -9,8 +9,8 @@ const LOCK_TIMEOUT_MS = 10_000
 export const SHORT_LOCK_TIMEOUT_MS = 200
 const IDLE_IN_TRANSACTION_MS = 30_000
 /**
- * Time limit in ms for the server's answer to a statement. Because the server stops statements earlier, no answer means
- * that the server or the network is down, or that a commit waits for a standby.
+ * Time limit in ms for the server's answer to a statement. The server itself stops statements earlier. No answer
+ * therefore means that the server or the network is down, or that a commit waits for a standby.
  */
 export const ANSWER_TIMEOUT_MS = STATEMENT_TIMEOUT_MS + 5_000
 

@@ -39,7 +39,7 @@ export function observe(client: pg.PoolClient, facts: Pick<Connection, 'pooled' 
   return connection
 }
 
-/** Condition of a connection when it is returned. `unanswered`: its last statement got no answer and may still run. */
+/** Condition of a connection when it is returned. `unanswered`: the last statement got no answer and may still run. */
 export type Condition = 'good' | 'broken' | 'unanswered'
 
 export class PostgresSession {

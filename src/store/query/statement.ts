@@ -6,8 +6,8 @@ import { relations } from '../schema/tables.ts'
 /** First words of statements that only read. An error message lists these words. */
 const READING = ['select', 'with', 'values', 'table', 'explain', 'show']
 /**
- * First words of statements that write to this database. The database rejects these statements, because the transaction
- * is read-only, and its own message is more exact.
+ * First words of statements that write to this database. They aren't rejected here, because the database rejects them
+ * in the read-only transaction, with a more exact message.
  */
 export const WRITING = ['insert', 'update', 'delete', 'merge', 'replace', 'create', 'alter', 'drop', 'truncate']
 /**

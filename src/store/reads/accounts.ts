@@ -126,8 +126,8 @@ export async function requestSweep(tx: Tx, account: string): Promise<void> {
 }
 
 /**
- * For this many ms after a delivery that couldn't be read, an event that only a feed shows isn't evidence of
- * a lost webhook.
+ * If a delivery could not be read, its events first appear in a feed. For this many ms after such a delivery, events
+ * that first appear in a feed don't count as lost webhooks.
  */
 const UNREADABLE_MS = 86_400_000
 

@@ -158,9 +158,9 @@ export interface ReadSettlement {
 }
 
 /**
- * Ends a claim, in the transaction that applied the last page. The read is due again after `dueInMs`, and after a
- * success at the latest when its next full re-read is due. If the read was requested during the claim, a successful
- * read is due again soon, and a read that got "not found" within 2 minutes. After other failures, the backoff stays.
+ * Ends a claim, in the transaction that applied the last page. The read is due again after `dueInMs`. After a success,
+ * it is due no later than its next full re-read. If the read was requested during the claim, it is due sooner: soon
+ * after a success, and within 2 minutes after "not found". After other failures, a request doesn't shorten the backoff.
  * @throws LeaseLostError if this process lost the lease, or if a later feed read moved the cursor.
  */
 export async function settleRead(tx: Tx, claim: ReadClaim<ReadKind>, s: ReadSettlement): Promise<void> {
@@ -197,8 +197,8 @@ function wokenAs(read: ReadKind): readonly [delayMs: number, rank: number] {
 }
 
 /**
- * SQL for the time of the next full re-read. If a full re-read was requested during this one, the next is due soon,
- * because this one may already have passed the part that the request is about; see `requestFullRead`.
+ * SQL for the time of the next full re-read. If a full re-read was requested during this one, the next is due soon.
+ * This one may already have passed the part that the request is about; see `requestFullRead`.
  */
 function fullReadDue(tx: Tx, claim: ReadClaim<ReadKind>, s: ReadSettlement): RawBuilder<unknown> {
   if (s.requestFullReadInMs !== undefined) return sql`coalesce(full_read_due_at, ${dbTime(tx, s.requestFullReadInMs)})`

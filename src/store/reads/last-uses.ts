@@ -74,8 +74,8 @@ export class LastUses implements Service {
 }
 
 /**
- * Writes uses in the order given, which is by key; otherwise two processes could deadlock. An older use never replaces
- * a newer one.
+ * Writes uses in the given order. The caller sorts them by key, because otherwise two processes could deadlock. An
+ * older use never replaces a newer one.
  */
 async function save(db: Db, uses: readonly Use[]): Promise<void> {
   await db.write('last-uses', async (tx) => {

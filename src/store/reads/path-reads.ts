@@ -88,7 +88,7 @@ export async function addExtraReads(
   return rows.length < limit ? null : (rows.at(-1)?.submission_id ?? null)
 }
 
-/** Selects due paths by name. */
+/** Selects the paths to claim, by name. Without `submissionId`, only due paths. */
 export interface PathQuery {
   readonly account: string
   readonly names: readonly string[]

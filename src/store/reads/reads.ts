@@ -113,9 +113,9 @@ export async function addReadRequests(
 }
 
 /**
- * Requests a full re-read of the events of submissions with a new lane, because the lane may have events before the
- * cursor (trap 8). Does nothing if the feed was never read to its end. If a feed read is in flight, a full re-read
- * follows, because that read may have passed these events. Never postpones a re-read.
+ * Requests a full re-read of the events of submissions with a new lane. The lane may have events before the cursor
+ * (trap 8). Does nothing if the feed was never read to its end. If a feed read is in flight, a full re-read follows,
+ * because that read may have passed these events. Never postpones a re-read.
  */
 export async function requestFullRead(tx: Tx, places: readonly SubmissionRef[]): Promise<void> {
   if (places.length === 0) return
@@ -172,7 +172,7 @@ export async function takeReadNumber(db: Db, of: ReadOf): Promise<number | null>
 /** Identifies a read of a submission, or of an id. */
 export type ReadOf = Pick<StateObservation, 'account' | 'submissionId' | 'ownId'> & { readonly read: ReadKind }
 
-/** Condition: the row of this read. */
+/** Condition on `sync_reads`: the row of this read. */
 export function isReadOf({ account, submissionId, read, ownId = '' }: ReadOf): RawBuilder<unknown> {
   return sql`account = ${account} and submission_id = ${isIdRead(read) ? '' : submissionId} and read = ${read} and id = ${ownId}`
 }

@@ -17,7 +17,7 @@ export interface RunClaim {
   readonly account: string
   readonly run: RunRow
   readonly leaseToken: string
-  /** True if an earlier process began this run and died. */
+  /** True if the run was interrupted earlier, and this claim resumes it. */
   readonly resumed: boolean
 }
 
@@ -145,8 +145,8 @@ async function takeLease(tx: Tx, token: string, account: string): Promise<{ toke
 }
 
 /**
- * Lists the runs in the state `running`. Call this only while holding the account's lease, which means that the
- * processes of these runs are dead.
+ * Lists the runs in the state `running`. Call this only while holding the account's lease. These runs were then
+ * interrupted, because no other process can be performing them.
  */
 function interruptedRuns(tx: Tx, account: string): Promise<RunRow[]> {
   return runsIn(tx, account, 'running', MOST_OPEN)

@@ -3,11 +3,11 @@ import { entities } from '../../model/entities.ts'
 import { msFromTime, type TimeText, timeFromMs } from '../../model/time.ts'
 import type { Query } from '../engine/db.ts'
 
-/** Counts for reports. They read all rows of an account, so don't call them from a timer. */
+/** Counts for reports. Each function reads all rows of an account, so call it only for a report, not from a timer. */
 
 /**
- * Number of records of one table that first appeared in one time bucket in one way, such as `webhook`. `at`: beginning
- * of the bucket, such as an hour.
+ * Number of records of one table, by when and how (`via`) they first appeared. `at`: beginning of the time bucket, such
+ * as an hour.
  */
 export interface SeenCount {
   readonly at: TimeText

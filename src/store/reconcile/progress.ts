@@ -18,7 +18,7 @@ export interface Visited {
 
 /**
  * Stores a run's progress and renews its lease.
- * @throws LeaseLostError if another process has the run.
+ * @throws LeaseLostError if this process lost the lease.
  */
 export async function saveProgress(db: Db, claim: RunClaim, counts: RunCounts, visited: readonly Visited[]): Promise<void> {
   const { account, run_id } = claim.run

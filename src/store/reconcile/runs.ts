@@ -46,7 +46,10 @@ export async function listRuns(q: Query, filter: RunFilter = {}): Promise<RunRow
     .execute()
 }
 
-/** Finds up to `limit` ids of runs that begin with `shortened`. */
+/**
+ * Finds up to `limit` ids of runs that match a shortened id.
+ * @param shortened the beginning of an id, or `beginning…end`.
+ */
 export async function runIdsLike(q: Query, shortened: string, limit: number): Promise<string[]> {
   return await idsLike(q, 'reconcile_runs', 'run_id', shortened.toLowerCase(), { limit })
 }

@@ -107,7 +107,7 @@ export const extraReads = relation({
   },
 })
 
-/** One row for each discovery path, and one row for each extra read of each submission. */
+/** One row for each discovery path, and one for each extra read of an account or of a submission. */
 export const syncPathReads = internal({
   name: 'sync_path_reads',
   key: ['account', 'submission_id', 'name', 'path'],

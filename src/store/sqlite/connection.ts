@@ -92,7 +92,7 @@ export class SqliteConnection {
     this.step(() => this.prepare('commit').statement.run())
   }
 
-  /** Rolls back the transaction. Does nothing if an error already ended it. */
+  /** Rolls back the transaction. Does nothing if an error already ended the transaction. */
   rollback(): void {
     if (this.database.inTransaction) this.database.exec('rollback')
   }

@@ -31,7 +31,7 @@ type WorkerStep =
 export type WorkerAnswer = { readonly value: unknown } | { readonly problem: string; readonly code: string | null }
 
 /**
- * A connection to a SQLite database in a worker thread, for long work that must not block the event loop, such as
+ * A connection to a SQLite database in a worker thread. For long work that must not block the event loop, such as
  * retention. A caller that writes must hold the write gate, because SQLite allows only one writer at a time.
  */
 export class WorkerConnection {

@@ -53,11 +53,11 @@ export const rankNames = ['live', 'routine', 'failing'] as const satisfies reado
 export type RankName = (typeof rankNames)[number]
 
 /**
- * @returns for each rank, since when the most overdue read has been due; null if there is no read. For a claimed read,
- * `due_since` counts instead of `due_at`, which is the end of the lease.
+ * @returns for each rank, the earliest due time of a read; null if no read has the rank. A claimed read counts with
+ * `due_since`, because its `due_at` is the end of its lease.
  */
 export async function oldestDue(q: Query, account: string): Promise<Record<RankName, TimeText | null>> {
-  // One statement, because this runs every few seconds.
+  // Use one statement, because this runs every few seconds.
   const due = rankNames.map((name) => {
     const first = (column: 'due_at' | 'due_since') => sql`select * from (
       select ${sql.ref(column)} as at from sync_reads where account = ${account} and rank = ${sql.lit(rank[name])} and ${sql.ref(column)} is not null

@@ -28,9 +28,9 @@ const MOST_COUNTED = 1_000
 type AccountColumn = 'account' | 'state' | 'reason' | 'since' | 'brokerage' | 'identity_error' | 'identity_failing_since'
 
 export interface AccountReads {
-  /** When the most overdue requested read (rank `live`) became due, or is due. Null if there is no such read. */
+  /** Earliest due time of a requested read (rank `live`); null if there is none. */
   readonly oldest_read_request_at: TimeText | null
-  /** When the most overdue scheduled read (rank `routine`) became due, or is due. Null if there is no such read. */
+  /** Earliest due time of a scheduled read (rank `routine`); null if there is none. */
   readonly oldest_read_due_at: TimeText | null
   readonly failing: FailingReads
   readonly newest_read_at: TimeText | null
@@ -61,10 +61,7 @@ export interface DestinationHealth extends Pick<DestinationRow, DestinationColum
   readonly unmapped: Pile
   /** Changes that the destination lacks, as it answered when last asked. */
   readonly lacking: Pile
-  /**
-   * When the oldest change was made or queued that isn't sent yet and whose stream isn't blocked; null if
-   * there is none.
-   */
+  /** When the oldest unsent change was made or queued, without changes of blocked streams. Null if there is none. */
   readonly oldest_unsent_at: TimeText | null
 }
 

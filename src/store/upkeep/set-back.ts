@@ -6,7 +6,10 @@ import { databaseNowMs, dbTime, greatest, least, timePlus } from '../engine/sql.
 
 /** The task in `sync_upkeep` whose `began_at` stores the database's time. */
 const TASK = 'clock'
-/** A lease that ends within this many ms stays unchanged, because it may have begun after the clock was set back. */
+/**
+ * A lease that ends within this many ms stays unchanged, because it may have begun after the clock was set back. A
+ * longer lease keeps at least this many ms.
+ */
 const KEPT_LEASE_MS = 900_000
 
 /** The columns of one table with times that work waits for. */

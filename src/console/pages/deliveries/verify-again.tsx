@@ -8,7 +8,7 @@ const VERIFY_HELP = `Use this after correcting a secret. Deliveries that verify 
   the time they were received.`
 
 /**
- * Button that verifies rejected deliveries again: the delivery `id`, or all of `account`, or if both are undefined all.
+ * Button that verifies rejected deliveries again: the delivery `id`, or all of `account`. If both are undefined, all.
  */
 export function VerifyAgain({ id, account }: { readonly id?: string | undefined; readonly account?: string | undefined }) {
   const replay = useAction({

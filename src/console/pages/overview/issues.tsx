@@ -64,8 +64,8 @@ function keyOf({ kind, account, destination, run_id, fix }: Issue): string {
 }
 
 /**
- * Lists the issues. A question stays open even if its issue is no longer listed, because an answer leaves out issues
- * that couldn't be read in time.
+ * Lists the issues. A question stays open even if its issue is no longer listed. The program may leave out issues for a
+ * moment, if it couldn't read them in time.
  */
 export function Issues({ issues }: { readonly issues: readonly Issue[] }) {
   const [question, setQuestion] = useState<OpenQuestion | null>(null)
