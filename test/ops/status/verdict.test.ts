@@ -210,6 +210,13 @@ describe('a mirror needs attention', () => {
       'destination resume ams',
     ],
     [
+      'push_late',
+      { destination: { failures: 5, retry_at: ago(45_000), oldest_unsent_at: ago(MINUTE) } },
+      'destination ams does not answer, so its changes wait: 5 attempts in a row failed; the next attempt was due 45 s ago; ' +
+        'resume the destination to retry now',
+      'destination resume ams',
+    ],
+    [
       'inbox_dead',
       { account: { dead: some } },
       '2 deliveries of account acme are dead-lettered',
