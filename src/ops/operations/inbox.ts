@@ -176,15 +176,15 @@ const counts = operation({
   input: z.strictObject({ account: filters.account }),
   output: pageOf(
     record('DeliveryCount', {
-      state: z.enum([...inboxStates, 'refused']),
+      state: z.enum([...inboxStates, 'rejected']),
       count: z.int(),
       is_complete: z.boolean().describe('false if there may be more'),
     }),
   ),
   run: async (c, { account }) => {
-    const refused = (await new RejectedStore(c.db, c.log).list({ account, isOpen: true, limit: MOST_COUNTED + 1 })).length
+    const rejected = (await new RejectedStore(c.db, c.log).list({ account, isOpen: true, limit: MOST_COUNTED + 1 })).length
     const found = await Promise.all(inboxStates.map((state) => countDeliveries(c.db.read, { account, state }, MOST_COUNTED)))
-    const all = [...inboxStates.map((state, index) => ({ state, n: found[index] ?? 0 })), { state: 'refused' as const, n: refused }]
+    const all = [...inboxStates.map((state, index) => ({ state, n: found[index] ?? 0 })), { state: 'rejected' as const, n: rejected }]
     return whole(all.map(({ state, n }) => ({ state, count: Math.min(n, MOST_COUNTED), is_complete: n <= MOST_COUNTED })))
   },
   table: ['Deliveries by state', ['state', 'count', ['more', (row) => (row.is_complete ? null : 'or more')]], 'No deliveries.'],
