@@ -79,7 +79,7 @@ function alone({ db, clock }: ActionContext): ClockJudge {
 function sentence(plan: RunPlan, waitsFor: string | null): string {
   return waitsFor === null
     ? `${planText(plan)}; \`serve\` runs it at night, or soon after it starts`
-    : `${planText(plan)}; it waits: ${waitsFor}. If that is right, run \`submission-mirror retention run --confirm\``
+    : `${planText(plan)}. The run waits, because ${waitsFor}. If that is right, run \`submission-mirror retention run --confirm\``
 }
 
 /** Operations of the command `retention run [--confirm]`. */

@@ -398,10 +398,10 @@ it('doctor reports that retention does not finish while serve runs', async () =>
   const at = (daysAgo: number) => `${new Date(Date.now() - daysAgo * 86_400_000).toISOString().slice(0, -1)}000Z`
   await db.write('test', async (tx) => {
     await tx.run(
-      sql`insert into sync_upkeep (task, position, began_at, ended_at, note) values ('retention', 0, ${at(3)}, ${at(3)}, 'all well')`,
+      sql`insert into sync_upkeep (task, position, began_at, ended_at, note) values ('retention', 0, ${at(3)}, ${at(3)}, 'removed nothing')`,
     )
   })
-  expect(textsOf(await findings(env), 'retention')).toEqual(['3 d ago: all well'])
+  expect(textsOf(await findings(env), 'retention')).toEqual(['the last run finished 3 d ago and removed nothing'])
   await runSql(
     db,
     sql`insert into sync_processes (process_id, role, version, started_at, seen_at) values ('p', 'all', '1', ${at(9)}, ${at(0)})`,

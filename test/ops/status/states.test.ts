@@ -180,7 +180,7 @@ describe.each(testDatabases)('the verdict on $name', (database) => {
     expect(await issues()).toEqual([['they differ', 1]])
     await reportAlarm(db, { ...row, state: 'resolved', last_at: at(MINUTE), resolved_at: at(0) }, [])
     await setUpkeepWait(db, 'retention', 'it would remove much')
-    expect(await issues()).toEqual([[expect.stringMatching(/^retention waits: it would remove much/), 1]])
+    expect(await issues()).toEqual([[expect.stringMatching(/^retention removes nothing, because it would remove much/), 1]])
     await setUpkeepWait(db, 'retention', null)
     expect(await issues()).toEqual([])
     await db.write('test', (tx) =>
