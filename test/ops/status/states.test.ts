@@ -267,7 +267,7 @@ describe.each(testDatabases)('the verdict on $name', (database) => {
       'Reconciled submissions',
       'How events and messages were first found',
       expect.stringMatching(/^The change log/),
-      expect.stringMatching(/^"Complete" covers/),
+      expect.stringMatching(/^"Complete" means/),
     ])
     expect(parts[5]).toBe('Deliveries\naccount  ready  done  set aside  dead\ndefault      0     0          0     1')
     for (const line of out.split('\n')) expect(line.length).toBeLessThanOrEqual(80)
