@@ -44,7 +44,7 @@ const list = operation({
   name: 'inbox.list',
   summary: 'list stored deliveries, newest first',
   description:
-    'Without headers and bodies. `done` was applied; `dead` and `aside` were not. With `kind` or `text`, each page searches a few thousand ' +
+    'The list omits headers and bodies. `done` deliveries were applied; `dead` and `aside` (set aside) ones were not. With `kind` or `text`, each page searches a few thousand ' +
     'deliveries, so a page before the end can be short or empty.',
   role: 'viewer',
   http: 'GET /inbox',
@@ -79,7 +79,7 @@ async function pageFound(c: OperationContext, filter: InboxFilter, search: Searc
   return { items, next_cursor: after === null ? null : cursorOf([after]) }
 }
 
-const byId = z.strictObject({ id: deliveryId.describe('svix-id, or its first characters, or number in the list') })
+const byId = z.strictObject({ id: deliveryId.describe('svix-id, its first characters, or the number in the list') })
 
 /**
  * @returns the deliveries with this id.

@@ -33,7 +33,7 @@ const rejectedId = z.string().regex(/^\d{1,15}$/, 'is not a number')
 const list = operation({
   name: 'rejected.list',
   command: 'inbox list --rejected',
-  summary: 'list rejected deliveries with the reason, newest first',
+  summary: 'list rejected deliveries with the reason of each, newest first',
   role: 'viewer',
   http: 'GET /rejected',
   input: z.strictObject({

@@ -26,7 +26,7 @@ const resent = record('Resent', {
 
 export const resend = operation({
   name: 'destination.resend',
-  summary: 'send changes again that a destination lost, in order, after the queued ones',
+  summary: 'send changes again to a destination that lost them: in order, after the queued changes',
   description: 'After an interruption, the same request within a day sends the rest.',
   role: 'operator',
   http: 'POST /destinations/:name/resend',
@@ -76,6 +76,9 @@ export const resend = operation({
 
 function textOf(shown: ReturnType<typeof shownResend>, verb: 'will' | 'would'): string {
   const { destination, changes, submissions, first_seq: first, last_seq: last, notes } = shown
-  const which = first === null ? '' : ` of ${pluralize(submissions, 'submission')} (numbers ${first} to ${last})`
+  const which =
+    first === null
+      ? ''
+      : ` of ${pluralize(submissions, 'submission')} (${first === last ? `number ${first}` : `numbers ${first} to ${last}`})`
   return [`${pluralize(changes, 'change')}${which} ${verb} be sent again to ${destination}`, ...notes.map((note) => `- ${note}`)].join('\n')
 }

@@ -15,11 +15,11 @@ const size = z.object({ rows: z.int().describe('rows to remove, approximately'),
 
 const run = operation({
   name: 'retention.run',
-  summary: 'show what the next retention run removes and why it waits; `confirm` lets it run',
+  summary: 'show what the next retention run removes and why it waits; `confirm` starts a waiting run',
   description: 'At the terminal, a confirmed run starts immediately. Otherwise `serve` starts it within five minutes.',
   role: 'admin',
   http: 'POST /retention/run',
-  input: z.strictObject({ confirm: z.boolean().optional().describe('run it despite the reason that it waits for') }),
+  input: z.strictObject({ confirm: z.boolean().optional().describe('start the waiting run anyway') }),
   output: record('Retention', {
     done: z.boolean().describe("whether today's run is done"),
     deliveries: size.describe('deliveries that lose body and headers'),
