@@ -89,7 +89,7 @@ describe.each(onSqlite)('operators on $name', (database) => {
       last_at: expect.any(String),
       resolved_at: null,
       text: '1 delivery of account acme is dead-lettered; fix the causes of the errors, then `submission-mirror inbox replay --account acme --state dead`',
-      runbook: 'docker/runbook.md#a-delivery-is-dead',
+      runbook: 'docker/warnings-service.md#a-delivery-is-dead',
     })
     expect(third?.data).toMatchObject({ state: 'resolved', since: first?.data.since, resolved_at: expect.any(String) })
     expect(new Set([first?.id, second?.id, third?.id]).size).toBe(3)

@@ -248,7 +248,7 @@ describe.each(onSqlite)('doctor on $name', ({ name, open }) => {
     const asked = sandbox.activity.requests.length
     const { wrong, unchecked } = await findings(env)
     const pause = String.raw`the service asked for a pause until \d{4}-.*Z \(429 with Retry-After to GET …/events\)`
-    const waits = String.raw`waits until \d{4}-.*Z: 429 with Retry-After to GET …/events; the account is not read until then; see docker/runbook\.md#`
+    const waits = String.raw`waits until \d{4}-.*Z: 429 with Retry-After to GET …/events; the account is not read until then; see docker/warnings-service\.md#`
     expect(wrong).toEqual([expect.stringMatching(`^account default: ${waits}`)])
     expect(unchecked).toContainEqual(expect.stringMatching(`^account default: not checked: service and credentials: ${pause}$`))
     expect(sandbox.activity.requests).toHaveLength(asked)
