@@ -79,9 +79,14 @@ export function bindRecordView(submission: Submission, bind: BindRecord): Answer
   }
 }
 
-function generatedBind({ events }: Submission, { rail }: Lane, id: string): BindRecord {
-  const laneId = rail.submission_market_id
-  const quoted = events.visible().findLast(({ market, type }) => market.lane_id === laneId && type === 'quote_received')
+/** @returns the time of the lane's newest quote event, which a bind request follows; without one, of the lane's assessment. */
+function requestedAtMsOf({ events }: Submission, { rail, assessment }: Lane): number {
+  const quoted = events.visible().findLast((event) => event.type === 'quote_received' && event.market.lane_id === rail.submission_market_id)
+  return msFromTime(parseTime(quoted?.occurred_at ?? assessment.evaluated_at) ?? timeFromMs(0))
+}
+
+function generatedBind(submission: Submission, lane: Lane, id: string): BindRecord {
+  const { rail } = lane
   const isOpen = rail.chip === 'quoted'
   const assumptions: Assumption[] = [
     { key: 'years_in_business', label: 'Years in business', value: 12 },
@@ -90,11 +95,11 @@ function generatedBind({ events }: Submission, { rail }: Lane, id: string): Bind
   ]
   return {
     id,
-    laneId,
+    laneId: rail.submission_market_id,
     quoteId: rail.quotes.at(-1)?.quote_id ?? null,
     status: rail.bound ? 'bound' : isOpen ? 'drafted' : 'declined',
     paymentOption: rail.bound ? 'annual' : null,
-    requestedAtMs: quoted === undefined ? Date.UTC(2026, 0, 5, 12) : Date.parse(quoted.occurred_at),
+    requestedAtMs: requestedAtMsOf(submission, lane),
     requestedBy: 'producer@brokerage.example',
     unconfirmed: isOpen ? assumptions : [],
     contingencies: [
