@@ -59,7 +59,7 @@ export type CounterName =
   | 'reloads_total' // labels: outcome (applied, unchanged, refused)
   | 'discovery_probes_total' // labels: account, outcome (ok, limited, or the class of the failure)
   | 'discovered_submissions_total' // labels: account
-  | 'alert_messages_total' // labels: operator, outcome (sent, failed, given_up)
+  | 'alert_messages_total' // labels: operator, outcome (sent, failed, skipped)
   | 'push_verified_total' // labels: destination, result (has, lacks, differs, undetermined)
   | 'push_attempts_total' // labels: destination, outcome (delivered, failed, throttled, unknown, …)
 

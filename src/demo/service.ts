@@ -45,10 +45,10 @@ export class Service {
     await this.#ask('story', { action: 'start' })
   }
 
-  /** Removes the faults that make the service answer with this status. */
-  async removeFaultsWithStatus(status: number): Promise<void> {
+  /** Removes the faults that answer with this status, or are of this kind. */
+  async removeFaultsOf(status: number, kind: string): Promise<void> {
     const { faults } = faultList.parse(await this.#ask('faults'))
-    const kept = faults.filter((fault) => fault.status !== status).map(({ struck: _, ...fault }) => fault)
+    const kept = faults.filter((fault) => fault.status !== status && fault.kind !== kind).map(({ struck: _, ...fault }) => fault)
     await this.#ask('faults', { faults: kept })
   }
 

@@ -1,4 +1,4 @@
-import { printableLine } from '../ops/output/text.ts'
+import { pluralize, printableLine } from '../ops/output/text.ts'
 import { type AmsVerdict, isWhole } from './ams-check.ts'
 import type { Tally } from './arrivals.ts'
 import type { Compared } from './compare.ts'
@@ -26,7 +26,7 @@ export interface DemoResult {
 
 export interface DemoVerdict {
   readonly isGood: boolean
-  /** Five lines to print. */
+  /** Six lines to print. */
   readonly lines: readonly string[]
 }
 
@@ -46,10 +46,11 @@ export function verdictOf({ compared, pushed, badSignatures, tally, reconciliati
     isGood: agrees && isWhole(pushed),
     lines: [
       `${mirror}, and ${ams}.`,
-      `  Arrivals        ${records} records: ${webhook} by webhook, ${poll} by poll, ${history} from history, ${found} after a lost webhook`,
-      `  Mirror          ${sumOf(compared)} rows of ${compared.length} tables compared, ${differences.length} different${example}`,
-      `  AMS             ${pushed.arrived} of ${pushed.logged} changes, ${pushed.refused} refused and retried, ${pushed.repeated} twice${faults}${signatures}`,
-      `  Reconciliation  ${printableLine(reconciliation.summary, 82)}`,
+      `  Arrivals        ${records} records: ${webhook} by webhook, ${poll + found} by polling, ${history} from before tracking began`,
+      `  Lost webhooks   ${pluralize(found, 'record')} whose webhook was lost, found by polling (included above)`,
+      `  Mirror          ${sumOf(compared)} rows of ${compared.length} tables compared with the emulator's own data, ${differences.length} different${example}`,
+      `  AMS             ${pushed.arrived} of ${pushed.logged} changes received, ${pushed.refused} rejected and retried, ${pushed.repeated} received twice${faults}${signatures}`,
+      `  Reconciliation  ${printableLine(reconciliation.summary.replace('rows compared', 'rows of API answers compared'), 82)}`,
     ],
   }
 }

@@ -24,6 +24,7 @@ const IDENTITY_EVERY_MS = 3_600_000
  * Longest wait for the identity of an account whose brokerage is already stored, before the first read of this process.
  */
 const FIRST_IDENTITY_WAIT_MS = 30_000
+const FIRST_IDENTITY_PAUSE_MS = 1_000
 const FIRST_IDENTITY_PAUSE_MAX_MS = 8_000
 const SAMPLE = 5
 const KNOWN = 20
@@ -75,7 +76,7 @@ export class AccountGate {
     }
     this.#refusals.clear()
     if (!(await isRetryDue(db.read, account))) return true
-    const identity = await this.#checkIdentity(row.brokerage, signal, true)
+    const identity = await this.#checkIdentity(row.brokerage, signal, () => RETRY_MS, true)
     if (identity === 'stopped') return true
     if (identity === 'unknown' || (await this.#isStillStopped(row.reason ?? '', signal))) {
       await stopAccount(db, account, row.state, row.reason ?? '', RETRY_MS, await this.#refusedWith())
@@ -167,20 +168,26 @@ export class AccountGate {
   async #checkIdentityPatiently(pinned: string | null, signal: AbortSignal): Promise<Identity> {
     const { clock, client } = this.#o
     const until = clock.steady() + FIRST_IDENTITY_WAIT_MS
-    let identity = await this.#checkIdentity(pinned, signal)
-    // No retry during a pause, because the client sends nothing then.
+    let pauseMs = FIRST_IDENTITY_PAUSE_MS
+    const canRetry = () => pinned !== null && !this.#hasCheckedIdentity && clock.steady() < until
+    const waitMs = () => (canRetry() ? pauseMs : IDENTITY_RETRY_MS)
+    let identity = await this.#checkIdentity(pinned, signal, waitMs)
+    // No retry during a pause, because nothing is sent.
     if (identity === 'unknown' && client.pause() !== null) return identity
-    const mustRetry = () => identity === 'unknown' && pinned !== null && !this.#hasCheckedIdentity && clock.steady() < until
-    for (let pauseMs = 1_000; mustRetry(); pauseMs = Math.min(2 * pauseMs, FIRST_IDENTITY_PAUSE_MAX_MS)) {
+    while (identity === 'unknown' && canRetry()) {
       await clock.sleep(pauseMs, signal)
-      identity = await this.#checkIdentity(pinned, signal)
+      pauseMs = Math.min(2 * pauseMs, FIRST_IDENTITY_PAUSE_MAX_MS)
+      identity = await this.#checkIdentity(pinned, signal, waitMs)
     }
     this.#hasCheckedIdentity = true
     return identity
   }
 
-  /** @param isStopped true if the account is already stopped. One refusal then keeps the account stopped. */
-  async #checkIdentity(pinned: string | null, signal: AbortSignal, isStopped = false): Promise<Identity> {
+  /**
+   * @param waitMs returns the wait until the next check, for the log.
+   * @param isStopped true if the account is already stopped. One refusal is then enough.
+   */
+  async #checkIdentity(pinned: string | null, signal: AbortSignal, waitMs: () => number, isStopped = false): Promise<Identity> {
     const { db, account, client, clock, log } = this.#o
     try {
       const identity = await client.me(signal)
@@ -210,7 +217,7 @@ export class AccountGate {
       if (pause !== null) return 'unknown'
       log.warn(
         { account, err: error },
-        `the identity of account ${account} could not be checked (${messageOf(error)}); reading continues, next check in ${IDENTITY_RETRY_MS / 1000} s`,
+        `the identity of account ${account} could not be checked (${messageOf(error)}); ${isStopped ? 'the account stays stopped' : 'reading continues'}, next check in ${waitMs() / 1000} s`,
       )
       return 'unknown'
     }

@@ -86,7 +86,8 @@ export class Rejections {
   #answer(request: RejectedRequest, reason: RejectReason): Answer {
     if (reason === 'unknown_account') return answers.unknown
     if (reason === 'body_too_large') return answers.tooLarge
-    return this.#o.badSignatures.note(request.address, request.receivedAt) ? answers.tooManyBad : answers.unsigned
+    if (this.#o.badSignatures.note(request.address, request.receivedAt)) return answers.tooManyBad
+    return reason === 'missing_headers' ? answers.unsigned : answers.wronglySigned
   }
 }
 

@@ -27,7 +27,7 @@ interface ReplayedRejected {
   /** Number of deliveries that were verified now and stored in the inbox. */
   readonly accepted: number
   /** Number of deliveries that are still rejected, by reason. */
-  readonly refused: Readonly<Record<string, number>>
+  readonly rejected: Readonly<Record<string, number>>
 }
 
 /**
@@ -40,16 +40,16 @@ export async function replayRejected(options: ReplayRejectedOptions): Promise<Re
   const { store, ids, account, since, until } = options
   const kept = await store.list({ account, since, until })
   let accepted = 0
-  const refused: Record<string, number> = {}
+  const rejected: Record<string, number> = {}
   const isAsked = ({ rejected_id, replayed_at }: (typeof kept)[number]) => replayed_at === null && (ids?.includes(rejected_id) ?? true)
   for (const { rejected_id } of kept.filter(isAsked).reverse()) {
     const record = await store.get(rejected_id)
     if (record === null) continue
     const reason = await replayOne(options, record)
     if (reason === null) accepted += 1
-    else refused[reason] = (refused[reason] ?? 0) + 1
+    else rejected[reason] = (rejected[reason] ?? 0) + 1
   }
-  return { accepted, refused }
+  return { accepted, rejected }
 }
 
 /** @returns the reason why the delivery stays rejected; null if the delivery was accepted. */

@@ -111,7 +111,7 @@ describe.each(onSqlite)('late answers and changed pages, on $name', (database) =
     const dialog = page.getByRole('dialog', { name: /^Retry \d+ changes?\?$/ })
     await dialog.waitFor()
     const [id = ''] = ids
-    const count = () => row.locator('.issue-count').innerText()
+    const count = () => row.locator('.issue-what').innerText()
     const before = await count()
     scene.sandbox.addEvent('default', ids[2] ?? id, { type: 'status_changed', detail: 'one more' })
     await expect.poll(count).not.toBe(before)

@@ -129,7 +129,7 @@ describe.each(onSqlite)('console pages, on $name', (database) => {
     await person.goto('/')
     const row = page.getByRole('table', { name: 'Webhooks lost or late' }).getByRole('row').filter({ hasText: 'status changed' }).first()
     await row.waitFor()
-    expect(await row.innerText()).toMatch(/late\s+by polling( \(full re-read\))?, .+ later/)
+    expect(await row.innerText()).toMatch(/late\s+by polling( \(full re-read\))?, .+ after it happened/)
     await row.getByRole('link', { name: found?.insured_name ?? 'none' }).waitFor()
   })
 

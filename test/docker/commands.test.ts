@@ -31,6 +31,8 @@ const documents = [
   'docker/scale.md',
   'docker/security.md',
   'docker/tax-ids.md',
+  'docker/warnings-data.md',
+  'docker/warnings-service.md',
   'docker/without-docker.md',
   'migrations/README.md',
   'migrations/connect.md',

@@ -1,5 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { type Clock, systemClock } from '../../src/base/clock.ts'
+import { createLog } from '../../src/base/log.ts'
 import { silentObserver } from '../../src/base/observer.ts'
 import { marketEvents } from '../../src/model/entities/market-events.ts'
 import { threadMessages } from '../../src/model/entities/thread-messages.ts'
@@ -27,11 +28,17 @@ function gateAhead(rig: Rig, aheadMs: number, place?: { readonly baseUrl: string
   return gateWith(rig, { ...systemClock, now: () => Date.now() + aheadMs }, place)
 }
 
-function gateWith(rig: Rig, clock: Clock, { baseUrl } = rig.sandbox as { readonly baseUrl: string }, clientClock = clock): AccountGate {
+function gateWith(
+  rig: Rig,
+  clock: Clock,
+  { baseUrl } = rig.sandbox as { readonly baseUrl: string },
+  clientClock = clock,
+  log = silentLog,
+): AccountGate {
   const common = { account: 'default', observer: silentObserver }
   const client = sandboxClient(rig.sandbox, 'default', { clock: clientClock, baseUrl })
   onTestFinished(() => client.close())
-  return new AccountGate({ ...common, clock, db: rig.db, client, log: silentLog })
+  return new AccountGate({ ...common, clock, db: rig.db, client, log })
 }
 
 function steadyGate(rig: Rig) {
@@ -280,11 +287,17 @@ describe.each(onSqlite)('credentials on $name', (database) => {
       if (tells && waits.length === 2) rig.sandbox.faults.set([])
     }
     const { signal } = new AbortController()
+    const logged: number[] = []
+    const write = (line: string) => {
+      logged.push(Number(/next check in ([\d.]+) s/.exec(line)?.[1]))
+    }
+    const log = createLog({ level: 'warn', pretty: false, secrets: [], destination: { write } })
     const newGate = () =>
-      gateWith(rig, { ...systemClock, steady: () => steady, sleep }, undefined, { ...systemClock, sleep: async () => {} })
+      gateWith(rig, { ...systemClock, steady: () => steady, sleep }, undefined, { ...systemClock, sleep: async () => {} }, log)
     const isClosed = () => newGate().isClosed(signal)
     expect(await isClosed(), 'nothing is kept yet').toBe(false)
     expect(waits).toEqual([])
+    expect(logged.splice(0)).toEqual([60])
 
     await pinBrokerage(rig.db, 'default', { brokerage: 'the one whose data is kept', clientId: null })
     const gate = newGate()
@@ -292,6 +305,7 @@ describe.each(onSqlite)('credentials on $name', (database) => {
     expect(waits.reduce((sum, ms) => sum + ms, 0)).toBe(31_000)
     expect(await gate.isClosed(signal)).toBe(false)
     expect(waits).toHaveLength(6)
+    expect(logged).toEqual([1, 2, 4, 8, 8, 8, 60])
 
     waits.length = 0
     tells = true

@@ -129,7 +129,10 @@ describe.each(testDatabases)('the receiver on $name', (database) => {
     ]
     const expected = new Map<string, number>()
     for (const [reason, headers, body = BODY] of cases) {
-      expect((await post(acme, body, headers)).status).toBe(401)
+      const answer = await post(acme, body, headers)
+      expect(answer.status).toBe(401)
+      const text = reason === 'missing_headers' ? /^no complete signature was sent: send svix-id, svix-timestamp,/ : /^signature rejected$/m
+      expect(answer.text).toMatch(text)
       expected.set(reason, (expected.get(reason) ?? 0) + 1)
       expect(refusals(reason)).toBe(expected.get(reason))
     }

@@ -64,7 +64,7 @@ describe.each(onSqlite)('replaying rejected deliveries on $name', (database) => 
 
     expect(await replay({ account: 'acme' })).toEqual({
       accepted: 2,
-      refused: { wrong_signature: 1, stale_timestamp: 1, missing_headers: 1, body_too_large: 1, unknown_scheme: 1, body_cut: 1 },
+      rejected: { wrong_signature: 1, stale_timestamp: 1, missing_headers: 1, body_too_large: 1, unknown_scheme: 1, body_cut: 1 },
     })
     const rows = await inboxOf(opened.db)
     expect(rows.map((row) => [row.account, row.delivery_id, row.secret, String(row.body)])).toEqual([
@@ -75,12 +75,12 @@ describe.each(onSqlite)('replaying rejected deliveries on $name', (database) => 
     const stored = { ...sign(right, 'two', { id: 'msg_2', atMs, names: 'webhook' }), 'content-type': 'application/json' }
     expect(JSON.parse(rows[1]?.headers ?? '')).toEqual(stored)
     const verifiers = new Map<string, DeliveryVerifier>()
-    const none = { accepted: 0, refused: { unknown_account: 1 } }
+    const none = { accepted: 0, rejected: { unknown_account: 1 } }
     expect(
       await replayRejected({ store: receiver.rejected, appender: new InboxAppender(opened.db), lastUses, verifiers, account: 'other' }),
     ).toEqual(none)
     // Accepted deliveries are not accepted again.
-    expect(await replay()).toMatchObject({ accepted: 1, refused: { unknown_account: 1 } })
+    expect(await replay()).toMatchObject({ accepted: 1, rejected: { unknown_account: 1 } })
     expect((await replay()).accepted).toBe(0)
     expect((await inboxOf(opened.db)).map((row) => row.delivery_id)).toEqual(['msg_1', 'msg_2', 'msg_9'])
   })
@@ -93,11 +93,11 @@ describe.each(onSqlite)('replaying rejected deliveries on $name', (database) => 
       clock.advance(60_000)
     }
     const [first, second, third] = [0, 60_000, 120_000].map((ms) => timeFromMs(began + ms))
-    expect(await replay({ since: timeFromMs(began + 120_001) })).toEqual({ accepted: 0, refused: {} })
-    expect(await replay({ since: second, until: third })).toEqual({ accepted: 1, refused: {} })
-    expect(await replay({ until: second })).toEqual({ accepted: 1, refused: {} })
+    expect(await replay({ since: timeFromMs(began + 120_001) })).toEqual({ accepted: 0, rejected: {} })
+    expect(await replay({ since: second, until: third })).toEqual({ accepted: 1, rejected: {} })
+    expect(await replay({ until: second })).toEqual({ accepted: 1, rejected: {} })
     expect((await inboxOf(opened.db)).map((row) => row.delivery_id)).toEqual(['msg_2', 'msg_1'])
-    expect(await replay({ since: first })).toEqual({ accepted: 1, refused: {} })
+    expect(await replay({ since: first })).toEqual({ accepted: 1, rejected: {} })
   })
 
   it('fails when the database cannot store one, and marks nothing as replayed', async () => {

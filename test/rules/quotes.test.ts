@@ -15,7 +15,10 @@ function sources(): string {
 }
 
 it('quotes in the runbook, in italics, are texts of the program', () => {
-  const prose = readFileSync(join(project, 'docker/runbook.md'), 'utf8').replace(/```[\s\S]*?```|`[^`\n]*`/g, '')
+  const pages = ['runbook', 'warnings-data', 'warnings-service']
+  const prose = pages
+    .map((page) => readFileSync(join(project, `docker/${page}.md`), 'utf8').replace(/```[\s\S]*?```|`[^`\n]*`/g, ''))
+    .join('\n')
   const quotes = [...prose.matchAll(/(?<!\*)\*([^*\n]+)\*(?!\*)/g)].map(([, quote = '']) => quote)
   const program = sources()
   expect(quotes.length).toBeGreaterThan(15)

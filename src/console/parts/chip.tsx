@@ -23,7 +23,7 @@ const words: Readonly<Record<Tone, readonly string[]>> = {
   ],
   bad: [
     ...['dead', 'failed', 'held', 'unmapped', 'unreachable', 'firing', 'critical', 'suspended', 'attention', 'unknown outcome'],
-    ...['bind_failed', 'refused', 'wrong'],
+    ...['bind_failed', 'rejected', 'wrong'],
   ],
   declined: ['not_available', 'declined', 'blocked', 'closed'],
   // Empty, because all states that aren't listed above have this meaning, such as `paused`.

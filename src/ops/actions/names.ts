@@ -68,7 +68,7 @@ export async function knownDestination(q: Query, name: string): Promise<Destinat
   const found = all.find((each) => each.destination === name)
   if (found) return found
   const known = all.map((each) => each.destination)
-  throw new NotFoundError([unknownName('destination', name, known, ' (a new one is known after the first `serve`)')])
+  throw new NotFoundError([unknownName('destination', name, known, ' (a new destination is known after `serve` started with it)')])
 }
 
 /** @returns a destination from the settings. @throws NotFoundError if the settings have no such destination. */

@@ -59,7 +59,12 @@ function notesOfSending({ destination, plan, isNew }: ResendFacts): string[] {
   else if (!isNew) notes.push('message ids stay the same: a receiver that remembers ids skips known changes; use new ids to avoid that')
   if (isNew) notes.push('message ids are new: a receiver cannot detect duplicates')
   if (plan.waiting > 0) notes.push(`${pluralize(plan.waiting, 'change')} still queued from before, so sent twice`)
-  if (plan.givenUp > 0) notes.push(`${pluralize(plan.givenUp, 'change')} dead before; skip those rows after the resend`)
+  if (plan.deadLettered > 0)
+    notes.push(`${pluralize(plan.deadLettered, 'change')} dead-lettered earlier; after the resend, skip the dead-lettered rows`)
+  if (plan.unknown > 0)
+    notes.push(
+      `${pluralize(plan.unknown, 'change')} with unknown outcome from before; after the resend, skip the rows with unknown outcome`,
+    )
   if (plan.changedSince > 0)
     notes.push(
       `${pluralize(plan.changedSince, 'submission')} changed later: a receiver that ignores \`seq\` will show old values; leave the end of the range open to send the later changes too`,

@@ -102,7 +102,7 @@ export async function resend(a: ActionContext, { destination, state, plan, conti
 
 /** @returns a planned resend as JSON. */
 export function shownResend({ destination, plan, continues, notes }: PreparedResend) {
-  const { changes, submissions, firstSeq, lastSeq, waiting, givenUp, filtered, purged, changedSince } = plan
+  const { changes, submissions, firstSeq, lastSeq, waiting, deadLettered, unknown, filtered, purged, changedSince } = plan
   return {
     destination: destination.name,
     changes,
@@ -110,7 +110,8 @@ export function shownResend({ destination, plan, continues, notes }: PreparedRes
     first_seq: firstSeq,
     last_seq: lastSeq,
     waiting,
-    given_up: givenUp,
+    dead_lettered: deadLettered,
+    unknown,
     filtered,
     purged,
     changed_since: changedSince,

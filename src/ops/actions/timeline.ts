@@ -30,8 +30,6 @@ interface TimelineQuery {
   readonly kinds?: readonly TimelineKind[] | undefined
   readonly after?: TimelinePlace | undefined
   readonly limit: number
-  /** True for oldest first. Default: newest first. */
-  readonly isAscending?: boolean
   /** Shows an earlier state: events and messages from `rows`, changes up to `seq`, and no pushes. */
   readonly asOf?: { readonly rows: Query; readonly seq: number } | undefined
 }
@@ -44,18 +42,17 @@ const READERS = { event: eventsBefore, message: messagesBefore, change: changesB
  * @returns a page of a submission's timeline, and the position of the next page.
  * @throws NotFoundError if the submission is not tracked in the account.
  */
-export async function timelinePage(q: Query, { account, submissionId, kinds = timelineKinds, after, limit, ...asked }: TimelineQuery) {
+export async function timelinePage(q: Query, { account, submissionId, kinds = timelineKinds, after, limit, asOf }: TimelineQuery) {
   const key = { account, submission_id: submissionId }
   if ((await knownSubmissions(q, [key])).size === 0) throw new NotFoundError([untrackedText(submissionId, account)])
-  const { asOf, isAscending = false } = asked
   const rows = asOf?.rows ?? q
-  const place = { key, after, limit: limit + 1, isAscending, until: asOf?.seq }
+  const place = { key, after, limit: limit + 1, until: asOf?.seq }
   const wanted = timelineKinds.filter((kind) => kinds.includes(kind) && !(kind === 'push' && asOf))
   const read: Stored[] = (await Promise.all(wanted.map((kind) => READERS[kind](kind === 'change' ? q : rows, place)))).flat()
   const newestFirst = (a: Stored, b: Stored) =>
     a.at === b.at ? timelineKinds.indexOf(a.kind) - timelineKinds.indexOf(b.kind) : a.at < b.at ? 1 : -1
   // Sorting is stable. Entries of one kind with the same time keep the order of the database.
-  const sorted = read.sort((a, b) => newestFirst(a, b) * (isAscending ? -1 : 1))
+  const sorted = read.sort(newestFirst)
   const shown = sorted.slice(0, limit)
   const last = shown.at(-1)
   const next: TimelinePlace | null = sorted.length > limit && last !== undefined ? { at: last.at, kind: last.kind, id: last.id } : null

@@ -39,7 +39,7 @@ export class Notifier implements Service {
     this.name = `messages to alert recipients ${parts.senders.operators.map(({ name }) => name).join(', ')}`
     // Create the counters with 0. Otherwise, monitoring would miss the first increase.
     for (const { name } of parts.senders.operators) {
-      for (const outcome of ['sent', 'failed', 'given_up']) parts.observer.count('alert_messages_total', { operator: name, outcome }, 0)
+      for (const outcome of ['sent', 'failed', 'skipped']) parts.observer.count('alert_messages_total', { operator: name, outcome }, 0)
     }
   }
 
@@ -79,7 +79,7 @@ export class Notifier implements Service {
     }
     const attempts = notice.attempts + 1
     const waitMs = backoffAfter(attempts, result)
-    observer.count('alert_messages_total', { operator: operator.name, outcome: waitMs === null ? 'given_up' : 'failed' })
+    observer.count('alert_messages_total', { operator: operator.name, outcome: waitMs === null ? 'skipped' : 'failed' })
     const next = waitMs === null ? 'skipped until the alarm repeats' : `next attempt in ${Math.round(waitMs / 1_000)} s`
     log.error(
       { ...about, attempts },

@@ -44,7 +44,7 @@ export const retentionWatcher: Watcher = {
 
 /** @returns the problem `retention_waits`. @param reason why retention waits. @param since when the wait began. */
 export function retentionWaits(reason: string, since: TimeText | null = null): Problem {
-  return problem('retention_waits', { since }, 'on', `retention waits: ${reason}; no rows are removed`)
+  return problem('retention_waits', { since }, 'on', `retention removes nothing, because ${reason}`)
 }
 
 /**

@@ -72,7 +72,7 @@ function add(command: Command, c: CommandContext, op: AnyOperation, others: read
   command.description(op.summary)
   if (op.description !== undefined) command.addHelpText('after', `\n${op.description}`)
   for (const [field, schema] of Object.entries<z.ZodType>(op.input.shape)) {
-    const also = isNamed(op, field) ? " (the start of its id, or words of the insured's name, are enough)" : ''
+    const also = isNamed(op, field) ? " (also its first characters, or words of the insured's name)" : ''
     if (field !== op.argument) addOption(command, field, schema, also)
     else {
       const name = `${field}${kindOf(schema) === 'list' ? '...' : ''}`
@@ -94,7 +94,7 @@ function add(command: Command, c: CommandContext, op: AnyOperation, others: read
       ([field, schema]) => [field, field === op.argument ? argument : options[keyOf(optionOf(field, schema))]] as const,
     )
     const present = texts.filter(([, value]) => value !== undefined && !(Array.isArray(value) && value.length === 0))
-    await runOperation(c, selected, Object.fromEntries(present), options['json'] === true)
+    await runOperation(c, selected, [op, ...others], Object.fromEntries(present), options['json'] === true)
   })
 }
 
@@ -140,7 +140,20 @@ function descriptionOf(schema: z.ZodType): string {
   return [description, listed].filter(Boolean).join(': ')
 }
 
-async function runOperation(c: CommandContext, op: AnyOperation, texts: Record<string, unknown>, asJson: boolean): Promise<void> {
+/** @param ofCommand the operation without an option, then the others. */
+function misplacedText(op: AnyOperation, ofCommand: readonly AnyOperation[], field: string): string {
+  if (op !== ofCommand[0]) return `does not work with ${flagOf(op)}`
+  const owners = ofCommand.filter(({ input }) => field in input.shape)
+  return `works only with ${owners.map(flagOf).join(' or ')}`
+}
+
+async function runOperation(
+  c: CommandContext,
+  op: AnyOperation,
+  ofCommand: readonly AnyOperation[],
+  texts: Record<string, unknown>,
+  asJson: boolean,
+): Promise<void> {
   const nameOf = (field: string) => (field === op.argument ? field : optionOf(field, op.input.shape[field]))
   const given = { ...valuesOf(op.input, texts) }
   const problems: string[] = []
@@ -148,15 +161,15 @@ async function runOperation(c: CommandContext, op: AnyOperation, texts: Record<s
     const schema: z.ZodType | undefined = op.input.shape[field]
     if (schema !== undefined && isDocument(schema)) given[field] = readTextFile(String(given[field]), problems, nameOf(field))
     if (schema !== undefined) continue
-    // The option belongs to another operation of the same command, such as `inbox list --rejected`.
-    problems.push(`${nameOf(field)} is not an option of \`${commandOf(op)}\``)
+    // The option belongs to another operation of the same command.
+    problems.push(`${nameOf(field)} ${misplacedText(op, ofCommand, field)}`)
     delete given[field]
   }
   const named = namedIn(op, given)
   const isList = 'cursor' in op.input.shape
   const most = isList ? mostOf(given, problems) : 0
   const placeOf = ([field, ...rest]: readonly PropertyKey[]) =>
-    field === undefined ? commandOf(op) : [nameOf(String(field)), ...rest].join('.')
+    field === undefined ? commandOf(op) : [nameOf(String(field)), ...rest.filter((part) => typeof part !== 'number')].join('.')
   // If a file could not be read, don't validate the input. `problems` already has the reason.
   const isRead = Object.values(given).every((value) => value !== undefined)
   const checked = isRead ? check(op.input, given, placeOf, texts) : { problems: [] }

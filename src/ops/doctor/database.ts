@@ -176,5 +176,5 @@ async function* checkRetention(db: Db): AsyncGenerator<Finding> {
   const last = await lastUpkeep(db.read, 'retention')
   if (last === null || last.began_at === null) yield skipped(about, 'it has not run yet; `serve` runs it every night')
   else if (last.ended_at === null) yield good(about, 'it is running, or was interrupted and will continue')
-  else yield good(about, `${ago(last.ended_at, db.clock.now())} ago: ${last.note ?? ''}`)
+  else yield good(about, `the last run finished ${ago(last.ended_at, db.clock.now())} ago${last.note === null ? '' : ` and ${last.note}`}`)
 }

@@ -11,7 +11,7 @@ import type { Db } from '../../store/engine/db.ts'
 import { listProcesses } from '../../store/upkeep/processes.ts'
 import { filterFailed, PUSH_LATE_MS, pushLateText } from '../alarms/watch-destinations.ts'
 import type { Problem } from '../health/problem.ts'
-import { pluralize, printableLine, shortTime } from '../output/text.ts'
+import { nextAttemptText, pluralize, printableLine, shortTime } from '../output/text.ts'
 import { type DestinationStatus, readPushStatus } from '../status/destinations.ts'
 import { bad, type DoctorParts, type Finding, good, NO_DATABASE, skipped, unchecked } from './finding.ts'
 import { checkProblems } from './problems.ts'
@@ -35,7 +35,7 @@ export async function* checkDestination(p: DoctorParts, destination: Destination
   const isFixed = ok === true && status.state === 'suspended'
   const isAbout = (each: Problem) => each.destination === destination.name && !(isFixed && each.name === 'destination_stopped')
   const wrong = await checkProblems(p, about, isAbout)
-  if (isFixed) wrong.push(bad(about, stillSuspended(status)))
+  if (isFixed) wrong.push(bad(about, stillSuspended(status, p.clock.now())))
   wrong.push(...filterFailed(status).map((each) => bad(about, each.text)))
   const late = await lateness(db, p.clock.now(), status, wrong.length > 0)
   if (late !== null) wrong.push(bad(about, late))
@@ -47,8 +47,8 @@ export async function* checkDestination(p: DoctorParts, destination: Destination
   yield good(about, `it is active and ${waiting}${behind > 0 ? `; ${pluralize(behind, 'change')} not queued yet` : ''}${rest}`)
 }
 
-function stillSuspended({ destination, reason, retry_at: retryAt }: DestinationStatus): string {
-  const next = retryAt === null ? '' : `; the next attempt is at ${shortTime(retryAt)} UTC`
+function stillSuspended({ destination, reason, retry_at: retryAt }: DestinationStatus, nowMs: number): string {
+  const next = retryAt === null ? '' : `; ${nextAttemptText(retryAt, nowMs)}`
   return `is still suspended because of an earlier answer (${reason ?? 'unknown'})${next}; to retry now, run \`submission-mirror destination resume ${destination}\``
 }
 

@@ -4,7 +4,7 @@ import type { EndedRun } from '../../store/reconcile/left.ts'
 import { isNarrowed } from '../../store/reconcile/runs.ts'
 import type { Pile } from '../../store/upkeep/gauges.ts'
 import type { AccountHealth, DestinationHealth, Health } from '../../store/upkeep/health.ts'
-import { pluralize, shortTime } from '../output/text.ts'
+import { nextAttemptText, pluralize } from '../output/text.ts'
 import { keyOf, levelOf, type Problem, stated } from './problem.ts'
 import { by, declared, type ProblemName } from './problems.ts'
 
@@ -39,7 +39,7 @@ export function problemsOf(health: Health, known: readonly Problem[], expected: 
   const alarms = new Map(known.map((each) => [keyOf(each), each]))
   const stopped = [...accounts.flatMap(accountStopped), ...destinations.flatMap(destinationStopped)]
   const others = [
-    ...destinations.flatMap(destinationUnanswered),
+    ...destinations.flatMap((row) => destinationUnanswered(row, expected.nowMs)),
     ...destinations.flatMap(({ destination, lacking }) => lackingChanges(destination, lacking)),
     // Include accounts and destinations that the settings no longer have. These may still have dead-lettered work.
     ...health.accounts.flatMap(({ account, dead }) => deadDeliveries(account, dead)),
@@ -74,15 +74,15 @@ export function destinationStopped(row: Pick<DestinationHealth, 'destination' | 
  * @returns a text about a destination that does not answer.
  * Returns null if fewer than `FAILURES_TO_OPEN` attempts in a row have failed.
  */
-export function outageText({ failures, retry_at }: Pick<DestinationHealth, 'failures' | 'retry_at'>): string | null {
+export function outageText({ failures, retry_at }: Pick<DestinationHealth, 'failures' | 'retry_at'>, nowMs: number): string | null {
   if (failures < FAILURES_TO_OPEN) return null
-  const next = retry_at === null ? 'the next attempt is automatic' : `the next attempt is at ${shortTime(retry_at)} UTC`
+  const next = retry_at === null ? 'the next attempt is automatic' : nextAttemptText(retry_at, nowMs)
   return `${failures} attempts in a row failed; ${next}; resume the destination to retry now`
 }
 
-function destinationUnanswered(row: DestinationHealth): Problem[] {
+function destinationUnanswered(row: DestinationHealth, nowMs: number): Problem[] {
   const { destination, state, oldest_unsent_at: since } = row
-  const reason = state !== 'active' || since === null ? null : outageText(row)
+  const reason = state !== 'active' || since === null ? null : outageText(row, nowMs)
   const fix = by('destination.resume', { name: destination })
   const headline = `destination ${destination} does not answer, so its changes wait`
   return reason === null ? [] : [stated('push_late', { destination, since, fix }, headline, reason)]

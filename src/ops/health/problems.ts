@@ -12,8 +12,11 @@ export interface About {
   readonly destination: string
 }
 
+type Page = 'runbook' | 'warnings-service' | 'warnings-data'
+
 interface Declared {
-  /** Heading of a section in docker/runbook.md. */
+  /** Page in `docker/` that describes the problem, and the heading of its section there. */
+  readonly page: Page
   readonly runbook: string
   /** What to do. Undefined if the problem's text already says what to do. */
   readonly advice?: string
@@ -39,103 +42,104 @@ export interface DeclaredAlarm extends Declared {
  * docker/runbook.md says when each alarm fires.
  */
 export const alarms = {
-  store_unavailable: alarm('critical', MINUTE, 'The database cannot be written', 'Deliveries cannot be stored'),
-  disk_space: alarm('critical', 0, 'The disk is nearly full', 'The disk fills', {
+  store_unavailable: critical(MINUTE, 'The database cannot be written', 'Deliveries cannot be stored'),
+  disk_space: critical(0, 'The disk is nearly full', 'The disk fills', {
     advice: 'free space, lower RETENTION_DAYS, or use a larger volume',
   }),
-  log_divergence: alarm('warning', 0, 'The database replaced another one', 'Log divergence'),
-  account_stopped: alarm('critical', 0, 'An account is suspended or paused', 'An account is suspended', {
+  log_divergence: dataWarning(0, 'The database replaced another one', 'Log divergence'),
+  account_stopped: critical(0, 'An account is suspended or paused', 'An account is suspended', {
     advice: 'deliveries are still stored, but the account is not read; fix the reason, then',
     fix: ({ account }) => by('account.resume', { name: account }),
   }),
-  webhook_silence: alarm('critical', 0, 'Webhooks stopped', 'Webhooks are silent'),
-  webhook_loss: alarm('warning', 0, 'Many webhooks are lost', 'Webhooks are lost'),
-  deliveries_rejected: alarm('warning', 0, 'All deliveries are rejected', 'Deliveries are rejected'),
-  delivery_too_large: alarm('warning', 0, 'A delivery was too large', 'A delivery is too large'),
-  delivery_differs: alarm('warning', 0, 'Deliveries reuse ids with different bodies', 'A delivery repeats with another body'),
-  connection_flood: alarm('warning', 0, 'Many connections are rejected', 'Too many connections'),
-  inbox_backlog: alarm('warning', 5 * MINUTE, 'Deliveries wait to be processed', 'Deliveries wait to be applied'),
-  inbox_dead: alarm('warning', 0, 'Deliveries are dead-lettered', 'A delivery is dead', {
+  webhook_silence: critical(0, 'Webhooks stopped', 'Webhooks are silent'),
+  webhook_loss: serviceWarning(0, 'Many webhooks are lost', 'Webhooks are lost'),
+  deliveries_rejected: serviceWarning(0, 'All deliveries are rejected', 'Deliveries are rejected'),
+  delivery_too_large: serviceWarning(0, 'A delivery was too large', 'A delivery is too large'),
+  delivery_differs: serviceWarning(0, 'Deliveries reuse ids with different bodies', 'A delivery repeats with another body'),
+  connection_flood: serviceWarning(0, 'Many connections are rejected', 'Too many connections'),
+  inbox_backlog: serviceWarning(5 * MINUTE, 'Deliveries wait to be processed', 'Deliveries wait to be applied'),
+  inbox_dead: serviceWarning(0, 'Deliveries are dead-lettered', 'A delivery is dead', {
     advice: 'fix the causes of the errors, then',
     fix: ({ account }) => by('inbox.replay', { account, state: 'dead' }),
     isCounted: true,
   }),
-  service_unavailable: alarm('warning', 5 * MINUTE, 'The service does not answer', 'The service does not answer'),
-  reads_overdue: alarm('warning', 10 * MINUTE, 'Reads are overdue', 'Reads are overdue'),
-  state_stale: alarm('warning', CATCHING_UP, 'A submission is stale', 'A submission looks stale'),
-  clock_skew: alarm('warning', 5 * MINUTE, 'The clock is wrong', 'The clock is wrong', {
+  service_unavailable: serviceWarning(5 * MINUTE, 'The service does not answer', 'The service does not answer'),
+  reads_overdue: serviceWarning(10 * MINUTE, 'Reads are overdue', 'Reads are overdue'),
+  state_stale: serviceWarning(CATCHING_UP, 'A submission is stale', 'A submission looks stale'),
+  clock_skew: serviceWarning(5 * MINUTE, 'The clock is wrong', 'The clock is wrong', {
     advice: 'set it by NTP',
     needsAttentionEarly: true,
   }),
-  clocks_disagree: alarm('critical', 5 * MINUTE, 'The clocks disagree', 'Clocks disagree', {
+  clocks_disagree: critical(5 * MINUTE, 'The clocks disagree', 'Clocks disagree', {
     advice: 'set the wrong clock by NTP (`submission-mirror doctor` compares them)',
     needsAttentionEarly: true,
   }),
-  retention_waits: alarm('warning', 0, 'Retention waits for confirmation', 'Retention waits', {
+  retention_waits: dataWarning(0, 'Retention waits for confirmation', 'Retention waits', {
     advice: 'correct the clock or RETENTION_DAYS, or allow one run with `submission-mirror retention run --confirm`',
   }),
-  retention_late: alarm('warning', 0, 'Retention does not finish', 'Retention does not finish', {
+  retention_late: dataWarning(0, 'Retention does not finish', 'Retention does not finish', {
     advice: 'the log of `serve` shows why (`retention`)',
   }),
-  backup_overdue: alarm('warning', CATCHING_UP, 'Backups are overdue', 'Backups are overdue', {
+  backup_overdue: dataWarning(CATCHING_UP, 'Backups are overdue', 'Backups are overdue', {
     advice: 'the log of `serve` shows more (`backup`)',
   }),
-  record_conflict: alarm('warning', 0, 'A record has conflicting versions', 'A record has conflicting versions', {
+  record_conflict: serviceWarning(0, 'A record has conflicting versions', 'A record has conflicting versions', {
     advice: 'report them to the service, or run `submission-mirror reconcile`, which adopts the version of the service',
   }),
-  items_unreadable: alarm('warning', 0, 'Items cannot be read', 'Items cannot be read', {
+  items_unreadable: serviceWarning(0, 'Items cannot be read', 'Items cannot be read', {
     advice: 'upgrade to a release that understands them, or report them to the service',
   }),
-  documents_full: alarm('warning', 0, 'Document storage is full', 'No room for documents', {
+  documents_full: dataWarning(0, 'Document storage is full', 'No room for documents', {
     advice: 'raise DOCUMENTS_TOTAL_BYTES, or purge submissions',
   }),
-  document_too_long: alarm('warning', 0, 'A document is longer than allowed', 'No room for documents', {
+  document_too_long: dataWarning(0, 'A document is longer than allowed', 'No room for documents', {
     advice: 'raise DOCUMENTS_MAX_BYTES, or get them from the service',
     fix: failedDocuments,
   }),
-  document_host_unlisted: alarm('warning', 0, 'Documents are on an unlisted host', 'Documents are on an unlisted host', {
+  document_host_unlisted: dataWarning(0, 'Documents are on an unlisted host', 'Documents are on an unlisted host', {
     advice: 'if you trust the host, add it to the settings file and reload, or to the environment (.env) and restart',
     fix: failedDocuments,
   }),
-  destination_stopped: alarm('critical', 0, 'A destination is suspended', 'A destination is suspended', {
+  destination_stopped: critical(0, 'A destination is suspended', 'A destination is suspended', {
     advice: 'fix the reason, then',
     fix: ({ destination }) => by('destination.resume', { name: destination }),
   }),
-  filter_failed: alarm('critical', 0, 'The filter of a destination fails', 'A filter fails', {
+  filter_failed: critical(0, 'The filter of a destination fails', 'A filter fails', {
     advice: 'fix `filter` in the settings, and reload',
   }),
-  push_late: alarm('warning', 5 * MINUTE, 'Changes are not being sent', 'Changes are not sent'),
-  push_unmapped: alarm('warning', 0, 'Submissions need an AMS client', 'Submissions wait to be mapped', {
+  push_late: dataWarning(5 * MINUTE, 'Changes are not being sent', 'Changes are not sent'),
+  push_unmapped: dataWarning(0, 'Submissions need an AMS client', 'Submissions wait to be mapped', {
     advice: 'map them with',
     fix: ({ destination }) => by('destination.map', { name: destination, file: 'clients.csv' }),
     isCounted: true,
   }),
-  push_dead: alarm('warning', 0, 'Changes are dead-lettered', 'A change is dead', {
+  push_dead: dataWarning(0, 'Changes are dead-lettered', 'A change is dead', {
     advice: 'fix the causes of the errors, then',
     fix: ({ destination }) => by('outbox.retry', { destination, state: 'dead' }),
     isCounted: true,
   }),
-  push_unknown: alarm('warning', 0, 'Changes have an unknown outcome', 'A change has an unknown outcome', {
+  push_unknown: dataWarning(0, 'Changes have an unknown outcome', 'A change has an unknown outcome', {
     advice: 'look for each in the AMS; skip it if it is there, otherwise retry it:',
     fix: ({ destination }) => by('outbox.list', { destination, state: 'unknown' }),
     isCounted: true,
   }),
-  destination_lacks: alarm('warning', 0, 'A destination lacks delivered changes', 'A destination lacks changes', {
+  destination_lacks: dataWarning(0, 'A destination lacks delivered changes', 'A destination lacks changes', {
     advice: 'find out why; to send them again, add `--repair` to',
     fix: ({ destination }) => by('destination.verify', { name: destination }),
     isCounted: true,
   }),
-  reconcile_overdue: alarm('warning', CATCHING_UP, 'Reconciling is overdue', 'Reconciling is overdue'),
-  reconcile_failed: alarm('warning', 0, 'Reconciling could not check everything', 'Reconciling could not check everything', {
+  reconcile_overdue: dataWarning(CATCHING_UP, 'Reconciling is overdue', 'Reconciling is overdue'),
+  reconcile_failed: dataWarning(0, 'Reconciling could not check everything', 'Reconciling could not check everything', {
     advice: 'fix the reported cause, and reconcile again:',
   }),
-  reconcile_findings: alarm('warning', 0, 'Reconciling found differences', 'Reconciling found differences'),
+  reconcile_findings: dataWarning(0, 'Reconciling found differences', 'Reconciling found differences'),
 } as const satisfies Record<string, DeclaredAlarm>
 
 const others = {
-  account_throttled: { runbook: 'The service asks for a pause', advice: 'the account is not read until then;' },
-  identity_unknown: { runbook: 'The service does not identify the account' },
+  account_throttled: { page: 'warnings-service', runbook: 'The service asks for a pause', advice: 'the account is not read until then;' },
+  identity_unknown: { page: 'warnings-service', runbook: 'The service does not identify the account' },
   held_submissions: {
+    page: 'warnings-data',
     runbook: 'A change is dead',
     advice: 'retry or skip the changes that hold them:',
     fix: ({ destination }) => by('outbox.list', { destination, state: 'held' }),
@@ -167,7 +171,8 @@ export const SETTLE_MS = 5 * MINUTE
 
 /** @returns a relative link to the problem's section in the runbook. */
 export function runbookOf(name: ProblemName): string {
-  return `docker/runbook.md#${problems[name]?.runbook.toLowerCase().replaceAll(' ', '-')}`
+  const { page, runbook } = problems[name] as Declared
+  return `docker/${page}.md#${runbook.toLowerCase().replaceAll(' ', '-')}`
 }
 
 export function by(operation: string, input: Readonly<Record<string, string>> = {}): Fix {
@@ -178,12 +183,18 @@ function failedDocuments({ account }: About): Fix {
   return by('document.list', { ...(account !== '' && { account }), state: 'failed' })
 }
 
-function alarm(
-  severity: AlarmSeverity,
-  forMs: number,
-  title: string,
-  runbook: string,
-  more: Omit<Declared, 'runbook'> = {},
-): DeclaredAlarm {
-  return { severity, forMs, title, runbook, ...more }
+type More = Omit<Declared, 'page' | 'runbook'>
+
+function critical(forMs: number, title: string, runbook: string, more: More = {}): DeclaredAlarm {
+  return { severity: 'critical', forMs, title, page: 'runbook', runbook, ...more }
+}
+
+/** A warning about webhooks, deliveries, accounts, or reads. */
+function serviceWarning(forMs: number, title: string, runbook: string, more: More = {}): DeclaredAlarm {
+  return { severity: 'warning', forMs, title, page: 'warnings-service', runbook, ...more }
+}
+
+/** A warning about destinations, reconciling, or stored data. */
+function dataWarning(forMs: number, title: string, runbook: string, more: More = {}): DeclaredAlarm {
+  return { severity: 'warning', forMs, title, page: 'warnings-data', runbook, ...more }
 }

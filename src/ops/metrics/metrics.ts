@@ -47,7 +47,7 @@ const counters: Readonly<Record<CounterName, Definition>> = {
   ],
   discovered_submissions_total: ['Submissions found by probing.', ['account']],
   alert_messages_total: [
-    'Attempts to send an alarm to a recipient, by outcome: sent, failed (another attempt follows), given_up.',
+    'Attempts to send an alarm to a recipient, by outcome: sent, failed (another attempt follows), skipped.',
     ['operator', 'outcome'],
   ],
   push_verified_total: ['Verified changes of a destination, by result: has, lacks, differs, undetermined.', ['destination', 'result']],

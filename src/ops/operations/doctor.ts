@@ -22,7 +22,7 @@ const doctor = operation({
   name: 'doctor',
   summary: 'check the installation: database, accounts, delivery path, destinations',
   description:
-    'Sends each destination one harmless request, and the public address, if set, a signed delivery. It can take a minute. ✓ passed, ✗ failed, ' +
+    'Sends one harmless request to each destination, and a signed delivery to PUBLIC_URL if it is set. It can take a minute. ✓ passed, ✗ failed, ' +
     '– not checked. The exit code is 1 if a check failed or could not be made.',
   role: 'admin',
   needs: ({ destination }) => (destination === undefined ? 'sending' : 'destinations'),

@@ -28,7 +28,7 @@ export const failures = operation({
   name: 'destination.failures',
   summary: 'list why changes failed at a destination, by state, status and reason, most frequent first',
   description:
-    `Reads the newest ${MOST_ROWS} dead changes, as many with an unknown outcome, and as many of the oldest waiting ones. Lists up to ` +
+    `Covers the newest ${MOST_ROWS} dead-lettered changes, the newest ${MOST_ROWS} with an unknown outcome, and the oldest ${MOST_ROWS} that wait. Lists up to ` +
     `${MOST_REASONS} reasons. Viewers don't see the answers of the destination.`,
   role: 'viewer',
   http: 'GET /destinations/:name/failures',

@@ -28,7 +28,7 @@ type Found = z.output<typeof found>
 const lost = operation({
   name: 'inbox.lost',
   summary: 'list the newest events and messages that a feed read found without a webhook',
-  description: 'Reads the newest 1,000 per account that a feed read found first.',
+  description: 'Covers the newest 1,000 events and messages of each account that a feed read found before a webhook.',
   role: 'viewer',
   http: 'GET /found-without-webhook',
   input: z.strictObject({ account: ofAccount, ...paging }),

@@ -44,7 +44,7 @@ const list = operation({
   name: 'inbox.list',
   summary: 'list stored deliveries, newest first',
   description:
-    'Without headers and bodies. `done` was applied; `dead` and `aside` were not. With `kind` or `text`, each page searches a few thousand ' +
+    'The list omits headers and bodies. `done` deliveries were applied; `dead` and `aside` (set aside) ones were not. With `kind` or `text`, each page searches a few thousand ' +
     'deliveries, so a page before the end can be short or empty.',
   role: 'viewer',
   http: 'GET /inbox',
@@ -79,7 +79,7 @@ async function pageFound(c: OperationContext, filter: InboxFilter, search: Searc
   return { items, next_cursor: after === null ? null : cursorOf([after]) }
 }
 
-const byId = z.strictObject({ id: deliveryId.describe('svix-id, or its first characters, or number in the list') })
+const byId = z.strictObject({ id: deliveryId.describe('svix-id, its first characters, or the number in the list') })
 
 /**
  * @returns the deliveries with this id.
@@ -176,15 +176,15 @@ const counts = operation({
   input: z.strictObject({ account: filters.account }),
   output: pageOf(
     record('DeliveryCount', {
-      state: z.enum([...inboxStates, 'refused']),
+      state: z.enum([...inboxStates, 'rejected']),
       count: z.int(),
       is_complete: z.boolean().describe('false if there may be more'),
     }),
   ),
   run: async (c, { account }) => {
-    const refused = (await new RejectedStore(c.db, c.log).list({ account, isOpen: true, limit: MOST_COUNTED + 1 })).length
+    const rejected = (await new RejectedStore(c.db, c.log).list({ account, isOpen: true, limit: MOST_COUNTED + 1 })).length
     const found = await Promise.all(inboxStates.map((state) => countDeliveries(c.db.read, { account, state }, MOST_COUNTED)))
-    const all = [...inboxStates.map((state, index) => ({ state, n: found[index] ?? 0 })), { state: 'refused' as const, n: refused }]
+    const all = [...inboxStates.map((state, index) => ({ state, n: found[index] ?? 0 })), { state: 'rejected' as const, n: rejected }]
     return whole(all.map(({ state, n }) => ({ state, count: Math.min(n, MOST_COUNTED), is_complete: n <= MOST_COUNTED })))
   },
   table: ['Deliveries by state', ['state', 'count', ['more', (row) => (row.is_complete ? null : 'or more')]], 'No deliveries.'],

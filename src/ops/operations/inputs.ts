@@ -55,13 +55,13 @@ export const ofSubmission = submissionId.optional().describe('only this submissi
 /** Fields that limit a list to a period. @param what word for the descriptions, such as `received`. */
 export function period(what: string) {
   return {
-    since: moment.optional().describe(`only ${what} since: a date, a date-time, or an age such as \`2h\` or \`7d\``),
-    until: moment.optional().describe(`only ${what} before`),
+    since: moment.optional().describe(`only ${what} at or after this time: a date, a date-time, or an age such as \`2h\` or \`7d\``),
+    until: moment.optional().describe(`only ${what} before this time`),
   }
 }
 
-/** Account of the submissions in a request. If omitted, `accountIn` and `accountNamed` choose the default account. */
-export const inOneAccount = name.optional().describe('account of the submissions; the default account if omitted')
+/** Account of the submissions in a request. If omitted, `accountIn` and `accountNamed` use the default account. */
+export const inOneAccount = name.optional().describe('account of the submission; the default account if omitted')
 
 export const oneSubmission = { account: inOneAccount, submission_id: submissionId }
 
@@ -71,7 +71,7 @@ export const atTime = {
   by: z
     .enum(asOfClocks)
     .default('learned')
-    .describe('with `at`: `learned`: what the mirror knew then; `happened`: events and messages known now that happened by then'),
+    .describe('with `at`: `learned` shows what the mirror knew then, `happened` shows events and messages known now that happened by then'),
 }
 
 /** @returns `given`; if undefined, the default or the only account. @throws MismatchError if there is neither. */
@@ -95,7 +95,7 @@ export function count(most: number) {
 export const deliveryId = z.string().min(1).max(LONGEST_ID)
 
 export const paging = {
-  limit: count(MOST_ITEMS).default(50).describe('items per page'),
+  limit: count(MOST_ITEMS).default(50).describe('maximum number of items in one answer'),
   cursor: z.string().min(1).max(4_096).optional().describe('`next_cursor` of the previous page'),
 }
 

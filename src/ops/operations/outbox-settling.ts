@@ -103,7 +103,12 @@ function settling(change: StateChange, summary: string, unless: string, done: st
     ...(tool !== undefined && { tool }),
     input: z
       .strictObject({
-        ids: z.array(name).min(1).max(500).optional().describe('numbers, or message ids (webhook-id) with their destination'),
+        ids: z
+          .array(name)
+          .min(1)
+          .max(500)
+          .optional()
+          .describe('numbers in the list; or message ids (webhook-id), which also need the destination'),
         ...choice(change.states, ` (default: ${unless})`),
         dry_run: z.boolean().optional().describe('print how many would change, without changing them'),
       })

@@ -39,7 +39,7 @@ const UNMAPPED = 'not sent yet: the change waits until its submission is mapped 
 export const preview = operation({
   name: 'destination.preview',
   summary: 'show the requests that a destination would receive, without sending them',
-  description: 'For one change or the newest changes of a submission, sent or not. Secrets are masked.',
+  description: 'Shows one change, or the newest changes of a submission, whether already sent or not. Secrets are masked.',
   role: 'operator',
   http: 'POST /destinations/:name/preview',
   input: z

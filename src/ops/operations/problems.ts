@@ -60,7 +60,7 @@ function messageOf(issue: z.core.$ZodRawIssue): string {
     case 'invalid_type':
       return issue.input === undefined || issue.input === null ? 'is missing' : (TYPES[issue.expected] ?? 'is not an object')
     case 'invalid_value':
-      return `is not one of ${issue.values.join(', ')}`
+      return `${issue.input === undefined ? 'is missing; give one of' : 'is not one of'} ${issue.values.join(', ')}`
     case 'unrecognized_keys': {
       const known = issue.inst instanceof z.ZodObject ? Object.keys(issue.inst.shape) : []
       return issue.keys.map((key) => `unknown field ${JSON.stringify(key.slice(0, LONGEST))}; ${listNames(known)}`).join('\n')

@@ -18,7 +18,7 @@ function dayOrTime(text: string): string | null {
 const purge = operation({
   name: 'purge',
   summary: 'delete all data of submissions and stop tracking them',
-  description: 'Answers when finished. The next purge of the account completes an interrupted one.',
+  description: 'Answers when finished. If a purge is interrupted, the next purge of the account completes it.',
   role: 'admin',
   needs: 'account',
   http: 'POST /submissions/purge',
@@ -30,7 +30,7 @@ const purge = operation({
         .max(40)
         .refine((text) => dayOrTime(text) !== null, 'is neither a day, such as 2026-01-31, nor a time')
         .optional()
-        .describe('submissions unknown to the service since before this day (YYYY-MM-DD) or time'),
+        .describe('all submissions that became unknown to the service before this day (YYYY-MM-DD) or time'),
       account: inOneAccount,
       dry_run: z.boolean().optional().describe('list what would be deleted, without deleting it'),
     })

@@ -108,7 +108,7 @@ const show = operation({
 const stop = operation({
   name: 'reconcile.stop',
   summary: 'stop a waiting or running reconcile run; its findings and repairs are kept',
-  description: 'A running one stops within seconds.',
+  description: 'A running run stops within seconds.',
   role: 'operator',
   http: 'POST /reconcile-runs/:id/stop',
   input: z.strictObject(byId),

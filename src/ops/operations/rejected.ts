@@ -33,7 +33,7 @@ const rejectedId = z.string().regex(/^\d{1,15}$/, 'is not a number')
 const list = operation({
   name: 'rejected.list',
   command: 'inbox list --rejected',
-  summary: 'list rejected deliveries with the reason, newest first',
+  summary: 'list rejected deliveries with the reason of each, newest first',
   role: 'viewer',
   http: 'GET /rejected',
   input: z.strictObject({
@@ -134,7 +134,7 @@ const replay = operation({
   argument: 'ids',
   output: record('RejectedReplayed', {
     accepted: z.int().describe('deliveries that verify now'),
-    refused: z.record(z.string(), z.int()).describe('deliveries still rejected, by reason'),
+    rejected: z.record(z.string(), z.int()).describe('deliveries still rejected, by reason'),
   }),
   run: async (c, given) => {
     if (given.account !== undefined) accountNamed(c.config, given.account, c.nameOf('account'))
@@ -143,7 +143,7 @@ const replay = operation({
     for (const id of given.ids ?? []) await refuseSettled(store, id)
     const detail = given.ids === undefined ? filterForAudit({ since, until }) : idsForAudit(given.ids)
     const note = { action: 'rejected.replay', target: of ?? null, detail }
-    const { accepted, refused } = await c.attempt(note, async () => {
+    const { accepted, rejected } = await c.attempt(note, async () => {
       const lastUses = new LastUses(c.db, c.log)
       const replayed = await replayRejected({
         store,
@@ -158,11 +158,11 @@ const replay = operation({
       await lastUses.write()
       return { ...replayed, detail: { accepted: replayed.accepted } }
     })
-    return { accepted, refused: { ...refused } }
+    return { accepted, rejected: { ...rejected } }
   },
-  print: (to, { accepted, refused }) => {
+  print: (to, { accepted, rejected }) => {
     to.line(`${pluralize(accepted, 'rejected delivery', 'rejected deliveries')} verified and will be applied`)
-    for (const [reason, n] of Object.entries(refused)) to.line(`${n} still rejected: ${reason}`)
+    for (const [reason, n] of Object.entries(rejected)) to.line(`${n} still rejected: ${reason}`)
   },
 })
 

@@ -15,7 +15,8 @@ const resent = record('Resent', {
   first_seq: z.int().nullable(),
   last_seq: z.int().nullable(),
   waiting: z.int().describe('of these, still queued from before, so sent twice'),
-  given_up: z.int().describe('of these, dead before'),
+  dead_lettered: z.int().describe('of these, dead-lettered earlier'),
+  unknown: z.int().describe('of these, sent earlier with unknown outcome'),
   filtered: z.int().describe('excluded by the current filters of the destination'),
   purged: z.int().describe('excluded because the submission was purged'),
   changed_since: z.int().describe('submissions with later changes that are not included'),
@@ -25,7 +26,7 @@ const resent = record('Resent', {
 
 export const resend = operation({
   name: 'destination.resend',
-  summary: 'send changes again that a destination lost, in order, after the queued ones',
+  summary: 'send changes again to a destination that lost them: in order, after the queued changes',
   description: 'After an interruption, the same request within a day sends the rest.',
   role: 'operator',
   http: 'POST /destinations/:name/resend',
@@ -75,6 +76,9 @@ export const resend = operation({
 
 function textOf(shown: ReturnType<typeof shownResend>, verb: 'will' | 'would'): string {
   const { destination, changes, submissions, first_seq: first, last_seq: last, notes } = shown
-  const which = first === null ? '' : ` of ${pluralize(submissions, 'submission')} (numbers ${first} to ${last})`
+  const which =
+    first === null
+      ? ''
+      : ` of ${pluralize(submissions, 'submission')} (${first === last ? `number ${first}` : `numbers ${first} to ${last}`})`
   return [`${pluralize(changes, 'change')}${which} ${verb} be sent again to ${destination}`, ...notes.map((note) => `- ${note}`)].join('\n')
 }

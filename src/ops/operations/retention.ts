@@ -15,11 +15,11 @@ const size = z.object({ rows: z.int().describe('rows to remove, approximately'),
 
 const run = operation({
   name: 'retention.run',
-  summary: 'show what the next retention run removes and why it waits; `confirm` lets it run',
+  summary: 'show what the next retention run removes and why it waits; `confirm` starts a waiting run',
   description: 'At the terminal, a confirmed run starts immediately. Otherwise `serve` starts it within five minutes.',
   role: 'admin',
   http: 'POST /retention/run',
-  input: z.strictObject({ confirm: z.boolean().optional().describe('run it despite the reason that it waits for') }),
+  input: z.strictObject({ confirm: z.boolean().optional().describe('start the waiting run anyway') }),
   output: record('Retention', {
     done: z.boolean().describe("whether today's run is done"),
     deliveries: size.describe('deliveries that lose body and headers'),
@@ -79,7 +79,7 @@ function alone({ db, clock }: ActionContext): ClockJudge {
 function sentence(plan: RunPlan, waitsFor: string | null): string {
   return waitsFor === null
     ? `${planText(plan)}; \`serve\` runs it at night, or soon after it starts`
-    : `${planText(plan)}; it waits: ${waitsFor}. If that is right, run \`submission-mirror retention run --confirm\``
+    : `${planText(plan)}. The run waits, because ${waitsFor}. If that is right, run \`submission-mirror retention run --confirm\``
 }
 
 /** Operations of the command `retention run [--confirm]`. */

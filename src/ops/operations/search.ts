@@ -50,7 +50,7 @@ export const operations = [
     name: 'search',
     summary: `find submissions, deliveries and pushes by id or name, at most ${MOST_FOUND}`,
     description:
-      'Finds submissions by the start of words in the insured name, of the id or of a market name, or by lane status; deliveries by complete ' +
+      'Finds submissions by first letters of words in the insured name, first characters of the id or a market name, or lane status; deliveries by complete ' +
       'svix-id or number; pushes by complete message id or number.',
     role: 'viewer',
     http: 'GET /search',

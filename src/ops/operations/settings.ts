@@ -22,8 +22,8 @@ const reload = operation({
   command: 'reload',
   summary: 'reload the settings: secrets, destinations, schedules',
   description:
-    'All or nothing: if one setting is wrong, nothing changes (422), and `problems` lists what to fix. The route reloads its own process, ' +
-    'the command every `serve` on the database. A reload reads the settings file and the files named by `_FILE` variables. It does not re-read ' +
+    'All or nothing: if one setting is wrong, nothing changes (422), and `problems` lists what to fix. The command reloads every `serve` on ' +
+    'the database, the HTTP route its own process. A reload reads the settings file and the files named by `_FILE` variables. It does not re-read ' +
     'the environment (`.env`, `compose.yaml`, `EnvironmentFile`); restart instead.',
   role: 'admin',
   http: 'POST /reload',

@@ -43,7 +43,7 @@ const overview = operation({
 
 const coverage = operation({
   name: 'status.coverage',
-  summary: 'show what is mirrored and how fresh, by read, and what cannot be discovered',
+  summary: 'show what each read mirrors and how fresh it is, and what cannot be discovered',
   role: 'viewer',
   http: 'GET /coverage',
   command: 'status --coverage',

@@ -34,7 +34,9 @@ const show = operation({
   input: z.strictObject({
     ...oneSubmission,
     ...atTime,
-    limit: count(MOST_ROWS).default(MOST_ROWS).describe('rows per table; `cut` lists tables with more'),
+    limit: count(MOST_ROWS)
+      .default(MOST_ROWS)
+      .describe('maximum number of rows of each table; in the JSON, `cut` lists the tables with more'),
   }),
   argument: 'submission_id',
   output: submissionView,

@@ -51,7 +51,7 @@ const list = operation({
   input: z.strictObject({
     search: name
       .optional()
-      .describe('start of words in the insured name, of an id or of a market name, or a lane status; case-insensitive'),
+      .describe('first letters of words in the insured name, first characters of an id or market name, or a lane status; case-insensitive'),
     account: ofAccount,
     market: name.optional().describe('only with a lane at this market (name or its start)'),
     status: name.optional().describe('only with a lane in this status'),
@@ -59,7 +59,7 @@ const list = operation({
     sort: z
       .enum(submissionOrders)
       .default('-moved')
-      .describe('`-` reverses the order. Filter to at most 5,000 submissions to sort by `stage`, `lowest_quote` or `outstanding`'),
+      .describe('order; `-` reverses it. `stage`, `lowest_quote` and `outstanding` work for up to 5,000 submissions, so filter first'),
     ...paging,
   }),
   output: pageOf(submissionItem),

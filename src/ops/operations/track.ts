@@ -41,9 +41,9 @@ const input = z.strictObject({
     .optional()
     .meta({ description: 'file with more ids: one per line, or a CSV with a column submission_id', contentMediaType: 'text/csv' }),
   again: z.boolean().default(false).describe('also track purged submissions'),
-  bind_request_ids: idsOf('bind_request', 'bind requests of the given submission'),
-  policy_ids: idsOf('policy', 'policies, of the submission if one is given'),
-  insured_ids: idsOf('insured', 'insureds, of the submission if one is given'),
+  bind_request_ids: idsOf('bind_request', 'id of a bind request of the given submission'),
+  policy_ids: idsOf('policy', 'id of a policy, of the submission if one is given'),
+  insured_ids: idsOf('insured', 'id of an insured, of the submission if one is given'),
 })
 
 type Given = z.output<typeof input>
@@ -72,7 +72,7 @@ const track = operation({
   input: input
     .refine(
       ({ account: _, again: __, ...given }) => Object.values(given).some((each) => each !== undefined),
-      'give submission ids or a file of them',
+      'give submission ids, or a file that lists them',
     )
     .refine(
       (given) => given.bind_request_ids === undefined || submissionsOf(given).length === 1,

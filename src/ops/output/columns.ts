@@ -17,6 +17,8 @@ const FITS: Readonly<Record<string, 'whole' | 'below'>> = Object.fromEntries([
   ['run_id', 'whole'],
 ])
 const STATES = ['chip', 'kind', 'known_via', 'outcome', 'stage', 'state']
+/** Times of a next attempt, which may be late. */
+const NEXT_ATTEMPTS = ['next_try_at', 'retry_at']
 const TIME = /^(at|since|until)$|_(at|since|until)$/
 
 /** @returns the rows as a `Table`. @param nowMs current time in ms since the epoch, for ages. */
@@ -30,6 +32,11 @@ export function tableOf<Row extends object>(title: string, rows: readonly Row[],
   }
 }
 
+function dueText(time: TimeText, nowMs: number): string {
+  const text = when(time, nowMs)
+  return text.endsWith('ago') ? `due ${text}` : text
+}
+
 function headingOf(column: string | readonly [heading: string, value: unknown, fit?: 'whole' | 'below']): Heading {
   const [heading, fit] = typeof column === 'string' ? [wordOf(column), FITS[column]] : [column[0], column[2]]
   return fit === undefined ? heading : { heading, fit }
@@ -37,6 +44,7 @@ function headingOf(column: string | readonly [heading: string, value: unknown, f
 
 function cellOf(field: string, value: unknown, nowMs: number): Cell {
   if (value === null || value === undefined) return null
+  if (NEXT_ATTEMPTS.includes(field)) return dueText(value as TimeText, nowMs)
   if (TIME.test(field)) return when(value as TimeText, nowMs)
   if (STATES.includes(field)) return wordOf(String(value))
   if (typeof value === 'object') return Object.keys(value).length === 0 ? null : JSON.stringify(value)

@@ -46,6 +46,11 @@ export function when(time: TimeText | null, nowMs: number): string {
   return ms > 0 ? `in ${spanText(ms)}` : `${spanText(-ms)} ago`
 }
 
+/** When the next attempt is due, with its age if it is late. */
+export function nextAttemptText(time: TimeText, nowMs: number): string {
+  return msFromTime(time) > nowMs ? `the next attempt is at ${shortTime(time)} UTC` : `the next attempt was due ${when(time, nowMs)}`
+}
+
 /** @returns a percentage, such as `12.5 %` for 0.125. */
 export function percent(share: number): string {
   return `${Math.round(share * 1_000) / 10} %`

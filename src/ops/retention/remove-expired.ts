@@ -78,13 +78,13 @@ export async function removeExpired(
 }
 
 export function summaryOf({ deliveries, rejected, pushed, changes, findings, alarms }: RemovedCounts): string {
-  const trimmed = `body and headers of ${pluralize(deliveries, 'delivery', 'deliveries')}`
   const removed = [
-    pluralize(rejected, 'rejected delivery', 'rejected deliveries'),
-    pluralize(pushed, 'push', 'pushes'),
-    pluralize(changes, 'change'),
-    pluralize(findings, 'finding'),
-    pluralize(alarms, 'past alarm'),
-  ]
-  return `removed ${[trimmed, ...removed].join(', ')}`
+    deliveries > 0 && `body and headers of ${pluralize(deliveries, 'delivery', 'deliveries')}`,
+    rejected > 0 && pluralize(rejected, 'rejected delivery', 'rejected deliveries'),
+    pushed > 0 && pluralize(pushed, 'push', 'pushes'),
+    changes > 0 && pluralize(changes, 'change'),
+    findings > 0 && pluralize(findings, 'finding'),
+    alarms > 0 && pluralize(alarms, 'past alarm'),
+  ].filter((part) => part !== false)
+  return `removed ${removed.length === 0 ? 'nothing' : removed.join(', ')}`
 }

@@ -9,8 +9,8 @@ import { pluralize } from '../output/text.ts'
 
 /** Meaning and limits of "complete". Shown with every figure about completeness. */
 export const COMPLETENESS_SCOPE =
-  '"Complete" covers all known submissions. The service has no list of submissions, so submissions that no delivery, `track` or probed path ' +
-  '(accounts[].discovery) has named are unknown here. Such submissions may exist.'
+  '"Complete" means that the mirror has everything about the submissions that it knows: those that a delivery, `track`, or a probed path ' +
+  '(accounts[].discovery) has named. The service has no list of submissions, so it may have others.'
 
 /** A row of the view `account_completeness`. */
 export const accountCompleteness = z

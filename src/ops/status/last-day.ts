@@ -13,7 +13,8 @@ export const seriesOf = (destination: string) => ({ outcomes: `pushes:${destinat
 export const lastDay = z
   .object({
     delivered: z.int(),
-    given_up: z.int().describe('dead-lettered, or with unknown outcome'),
+    dead_lettered: z.int(),
+    unknown: z.int().describe('with unknown outcome'),
     success_rate: z.number().nullable().describe('delivered share of completed changes, 0 to 1; null if none completed'),
     latency_p50: z.number().nullable().describe('seconds from the change to its delivery; without snapshots and resent changes'),
     latency_p99: z.number().nullable().describe('seconds, likewise'),
@@ -39,7 +40,8 @@ export async function readLastDay(q: Query): Promise<(destination: string) => z.
     const ended = delivered + dead + unknown
     return {
       delivered,
-      given_up: dead + unknown,
+      dead_lettered: dead,
+      unknown,
       success_rate: ended === 0 ? null : delivered / ended,
       latency_p50: quantile(counts, 0.5),
       latency_p99: quantile(counts, 0.99),

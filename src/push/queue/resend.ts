@@ -37,7 +37,8 @@ export interface ResendPlan {
   readonly lastSeq: number | null
   /** Changes that already have an outbox row: still to be sent (`waiting`), or dead or unknown (`givenUp`). */
   readonly waiting: number
-  readonly givenUp: number
+  readonly deadLettered: number
+  readonly unknown: number
   /** Selected changes that aren't resent, because of the destination's filters (`filtered`) or a purge (`purged`). */
   readonly filtered: number
   readonly purged: number
@@ -49,7 +50,7 @@ class Tally {
   readonly #submissions = new Set<string>()
   readonly #tables = new Set<string>()
   readonly #overtaken = new Set<string>()
-  readonly counts = { changes: 0, waiting: 0, givenUp: 0, filtered: 0, purged: 0 }
+  readonly counts = { changes: 0, waiting: 0, deadLettered: 0, unknown: 0, filtered: 0, purged: 0 }
   #firstSeq: number | null = null
   lastSeq: number | null = null
 
@@ -94,11 +95,12 @@ export async function planResend(
     const there = await withoutPurged(q, found)
     const rows = await wantedRows(q, destination, state, there, { selection, to: range.to })
     tally.add(rows)
-    const { waiting, givenUp } = await unsettledAmong(q, destination.name, rows)
+    const { waiting, deadLettered, unknown } = await unsettledAmong(q, destination.name, rows)
     tally.counts.purged += found.length - there.length
     tally.counts.filtered += there.length - rows.length
     tally.counts.waiting += waiting
-    tally.counts.givenUp += givenUp
+    tally.counts.deadLettered += deadLettered
+    tally.counts.unknown += unknown
   }
   // Counts changes after the end of the selection. An open-ended selection has no end, so there are no such changes.
   const isOpenEnded = selection.until === undefined && selection.seq === undefined

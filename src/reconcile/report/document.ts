@@ -1,8 +1,11 @@
 import type { FirstSeen } from './report-data.ts'
 import type { Tone, Verdict } from './verdict.ts'
 
-/** Prose, a number, or code to copy, such as an id or a command. */
-export type Cell = string | number | { readonly code: string }
+/** A link to a file next to the page. */
+export type Link = { readonly text: string; readonly href: string }
+
+/** Prose, a number, code to copy, such as an id or a command, or a link. */
+export type Cell = string | number | { readonly code: string } | Link
 
 export interface Column {
   readonly name: string

@@ -1,6 +1,6 @@
 import { chartMarkup, legendMarkup } from './chart.ts'
 import { documentOf } from './compose.ts'
-import type { Block, Cell, Column, Divergence, ReportDocument, Section } from './document.ts'
+import type { Block, Cell, Column, Divergence, Link, ReportDocument, Section } from './document.ts'
 import { html, Markup } from './markup.ts'
 import type { ReportData } from './report-data.ts'
 import { pageStyle } from './style.ts'
@@ -14,15 +14,12 @@ import { number } from './words.ts'
 export function renderHtml(data: ReportData): string {
   const document = documentOf(data)
   const title = `${document.title} · ${data.run.account} · ${(data.run.started_at ?? data.run.requested_at).slice(0, 10)}`
-  const [start, end] = pageAround(title, document.footer)
-  return html`${start}${head(document)}
-${document.sections.map(sectionMarkup)}
-${end}`.text
+  return pageAround(title, html`${head(document)}\n${document.sections.map(sectionMarkup)}`, document.footer)
 }
 
-/** @returns the HTML before and after the content of a page. */
-export function pageAround(title: string, footer: readonly string[]): readonly [start: Markup, end: Markup] {
-  const start = html`<!doctype html>
+/** @returns the HTML of a page. */
+export function pageAround(title: string, content: Markup, footer: readonly string[]): string {
+  return html`<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -34,13 +31,12 @@ export function pageAround(title: string, footer: readonly string[]): readonly [
 </head>
 <body>
 <main>
-`
-  const end = html`</main>
+${content}
+</main>
 <footer>${footer.map((text) => html`<p>${withCode(text)}</p>`)}</footer>
 </body>
 </html>
-`
-  return [start, end]
+`.text
 }
 
 function head({ title, subtitle, verdict, tiles }: ReportDocument): Markup {
@@ -99,7 +95,12 @@ function divergencesMarkup(divergences: readonly Divergence[]): Markup {
 
 function cellMarkup(cell: Cell): Markup {
   if (typeof cell === 'number') return html`${number(cell)}`
+  if (typeof cell === 'object' && 'href' in cell) return linkMarkup(cell)
   return typeof cell === 'string' ? withCode(cell) : codeMarkup(cell.code)
+}
+
+export function linkMarkup({ text, href }: Link): Markup {
+  return html`<a href="${encodeURI(href)}">${text}</a>`
 }
 
 /** Short names, such as table names, must not wrap. Longer texts, such as ids, may wrap. */

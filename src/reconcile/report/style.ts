@@ -68,6 +68,8 @@ rect.w0 { fill: var(--w0); } rect.w1 { fill: var(--w1); } rect.w2 { fill: var(--
 .swatch.w0 { background: var(--w0); } .swatch.w1 { background: var(--w1); } .swatch.w2 { background: var(--w2); } .swatch.w3 { background: var(--w3); } .swatch.w4 { background: var(--w4); }
 .legend { display: flex; flex-wrap: wrap; gap: 0.3rem 1.4rem; margin: 0.55rem 0 0; padding: 0; list-style: none; font-size: 0.86rem; color: var(--soft); }
 .legend b { color: var(--ink); font-weight: 600; font-variant-numeric: tabular-nums; }
+article { margin: 0 0 1.1rem; } article h3 { margin: 0 0 0.2rem; } article p { margin: 0 0 0.2rem; }
+p.text { white-space: pre-wrap; overflow-wrap: anywhere; padding-left: 0.8rem; border-left: 2px solid var(--line); }
 footer { color: var(--soft); font-size: 0.82rem; padding: 1.1rem 2.5rem 0; } footer p { margin: 0 0 0.2rem; max-width: none; }
 @media (max-width: 46rem) {
   main { padding: 1.4rem 1.15rem; border-radius: 10px; } .tiles { grid-template-columns: repeat(2, 1fr); } footer { padding: 1rem 0 0; }
@@ -82,12 +84,12 @@ footer { color: var(--soft); font-size: 0.82rem; padding: 1.1rem 2.5rem 0; } foo
   table.rows td::before { content: attr(data-head); color: var(--soft); text-align: left; }
   table.rows td:empty { display: none; }
 }
-@page { size: A4; margin: 16mm 15mm 18mm; }
+@page { size: A4; margin: 16mm 15mm 18mm; @bottom-center { content: "Page " counter(page) " of " counter(pages); font: 8pt sans-serif; } }
 @media print {
   html, main { background: #fff; } body { max-width: none; padding: 0; font-size: 10pt; } main { border: 0; border-radius: 0; padding: 0; overflow: visible; }
   * { print-color-adjust: exact; -webkit-print-color-adjust: exact; }
-  h2, h3 { break-after: avoid; } tr, figure, .verdict, .tiles, ul.said li { break-inside: avoid; } thead { display: table-header-group; }
+  h2, h3 { break-after: avoid; } tr, article, figure, .verdict, .tiles, ul.said li { break-inside: avoid; } thead { display: table-header-group; }
   .scroll { overflow: visible; } footer { padding: 4mm 0 0; border-top: 1px solid var(--line); margin-top: 6mm; }
-  table { font-size: 8.6pt; } .tiles b { font-size: 13pt; } .tiles span { font-size: 8pt; }
+  table { font-size: 8.6pt; } thead th { white-space: normal; } .tiles b { font-size: 13pt; } .tiles span { font-size: 8pt; }
 }
 `

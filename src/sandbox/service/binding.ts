@@ -1,4 +1,4 @@
-import { timeFromMs } from '../../model/time.ts'
+import { msFromTime, parseTime, timeFromMs } from '../../model/time.ts'
 import { uuidOf } from '../world/ids.ts'
 import type { Assumption, BindRecord, Contingency } from '../world/records.ts'
 import type { Lane, Submission } from '../world/submission.ts'
@@ -31,7 +31,7 @@ export function bindRequestsOf(submission: Submission): Answer[] {
 function bindsOf(submission: Submission, lane: Lane): BindRecord[] {
   const asked = submission.records.binds.filter(({ laneId }) => laneId === lane.rail.submission_market_id)
   const id = asked.length > 0 ? null : bindRequestIdOf(submission, lane)
-  return id === null ? asked : [generatedBind(lane, id)]
+  return id === null ? asked : [generatedBind(submission, lane, id)]
 }
 
 /** Stores the derived bind request of a generated lane. Only a stored bind request can change. */
@@ -79,7 +79,14 @@ export function bindRecordView(submission: Submission, bind: BindRecord): Answer
   }
 }
 
-function generatedBind({ rail }: Lane, id: string): BindRecord {
+/** @returns the time of the lane's newest quote event, which a bind request follows; without one, of the lane's assessment. */
+function requestedAtMsOf({ events }: Submission, { rail, assessment }: Lane): number {
+  const quoted = events.visible().findLast((event) => event.type === 'quote_received' && event.market.lane_id === rail.submission_market_id)
+  return msFromTime(parseTime(quoted?.occurred_at ?? assessment.evaluated_at) ?? timeFromMs(0))
+}
+
+function generatedBind(submission: Submission, lane: Lane, id: string): BindRecord {
+  const { rail } = lane
   const isOpen = rail.chip === 'quoted'
   const assumptions: Assumption[] = [
     { key: 'years_in_business', label: 'Years in business', value: 12 },
@@ -92,7 +99,7 @@ function generatedBind({ rail }: Lane, id: string): BindRecord {
     quoteId: rail.quotes.at(-1)?.quote_id ?? null,
     status: rail.bound ? 'bound' : isOpen ? 'drafted' : 'declined',
     paymentOption: rail.bound ? 'annual' : null,
-    requestedAtMs: Date.UTC(2026, 0, 5, 12),
+    requestedAtMs: requestedAtMsOf(submission, lane),
     requestedBy: 'producer@brokerage.example',
     unconfirmed: isOpen ? assumptions : [],
     contingencies: [

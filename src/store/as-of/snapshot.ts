@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { itemsOf, pagesOf } from '../../base/paged.ts'
+import { itemsOf } from '../../base/paged.ts'
 import { marketEvents } from '../../model/entities/market-events.ts'
 import { submissions } from '../../model/entities/submissions.ts'
 import { threadAttachments } from '../../model/entities/thread-attachments.ts'
@@ -10,18 +10,14 @@ import type { SubmissionRef } from '../../model/observations.ts'
 import type { TimeText } from '../../model/time.ts'
 import { changesAfter, type LoggedChange } from '../changes/reader.ts'
 import type { Query, Tx } from '../engine/db.ts'
-import { keyWithout, rowsInOrder } from '../engine/keyset.ts'
 import { timeValue } from '../engine/sql.ts'
 import { createTables } from '../migrate/migrate.ts'
 import { stageKey } from '../schema/list-keys.ts'
-import { changes } from '../schema/log.ts'
-import { relationOf, specOf } from '../schema/table.ts'
+import { relationOf, specOf, specWithoutRaw } from '../schema/table.ts'
 import { openTemporary } from '../sqlite/sqlite.ts'
 
-/** Rows and changes per step. */
+/** Changes per step. */
 const PAGE = 500
-
-const changesTable = specOf(changes)
 
 const RECORDS: readonly string[] = [marketEvents, threadMessages, threadAttachments].map(({ table }) => table)
 
@@ -68,7 +64,7 @@ export async function openSnapshot(q: Query, of: SnapshotOf): Promise<Snapshot> 
   const { tx, close } = openTemporary(q)
   try {
     await createTables(tx)
-    await restore({ q, tx, of, copied: new Map([[of.submissionId, of.seq]]) })
+    await restore(q, tx, of)
     return { rows: tx, close }
   } catch (error) {
     close()
@@ -76,26 +72,12 @@ export async function openSnapshot(q: Query, of: SnapshotOf): Promise<Snapshot> 
   }
 }
 
-interface Restoring {
-  readonly q: Query
-  readonly tx: Tx
-  readonly of: SnapshotOf
-  /** The last copied change of each submission that has, or had, one of the rows. */
-  readonly copied: Map<string, number>
-}
-
-async function restore(r: Restoring): Promise<void> {
-  const { q, tx, of } = r
+async function restore(q: Query, tx: Tx, of: SnapshotOf): Promise<void> {
   const own = { account: of.account, submission_id: of.submissionId }
-  for (const entity of entities as readonly Entity[]) {
-    const placeOf = (row: Row) => keyWithout(entity, own).map((column) => row[column] as string | number)
-    const read = (last?: Row) => rowsInOrder(q, entity, own, last === undefined ? null : placeOf(last), PAGE)
-    for await (const rows of pagesOf(PAGE, read)) await insert(tx, entity, rows)
-  }
-  await undoChanges(r)
-  // The restored rows name shared rows.
-  await copyShared(r)
-  await undoChanges(r)
+  for (const entity of entities as readonly Entity[]) await insert(tx, entity, await q.selectWhere(specWithoutRaw(entity), own))
+  await undoChanges(q, tx, of, [of.submissionId])
+  // The restored rows name shared rows. Those changed under their own submissions.
+  await undoChanges(q, tx, of, [of.submissionId, ...(await copyShared(q, tx, of))])
   for (const table of of.happenedBy === undefined ? [] : [marketEvents.table, threadMessages.table])
     await tx.run(sql`delete from ${sql.table(table)} where occurred_at > ${of.happenedBy}`)
   await tx.run(sql`update submissions as s set stage = ${sql.raw(stageKey(tx))}`)
@@ -108,8 +90,8 @@ async function insert(tx: Tx, entity: Entity, rows: readonly Row[]): Promise<voi
   await tx.insertMany(specOf(relationOf(entity), ...columns), restored, { ignore: true })
 }
 
-/** Copies rows of other submissions that this one names, and rows that moved away. */
-async function copyShared({ q, tx, of: { account, submissionId, seq }, copied }: Restoring): Promise<void> {
+/** Copies rows of other submissions that this one names, and rows that moved away. @returns their submissions. */
+async function copyShared(q: Query, tx: Tx, { account, submissionId }: SnapshotOf): Promise<string[]> {
   const own = sql`account = ${account} and submission_id = ${submissionId}`
   const logged = await q.all(sql<Pick<LoggedChange, 'entity' | 'entity_id'>>`
     select distinct entity, entity_id from changes where ${own} and entity in (${sql.join(SHARED)})`)
@@ -122,44 +104,40 @@ async function copyShared({ q, tx, of: { account, submissionId, seq }, copied }:
     ...documents.map(({ id }) => ({ entity: 'documents', id })),
     ...logged.map(({ entity, entity_id }) => ({ entity, id: String((JSON.parse(entity_id) as string[])[0]) })),
   ]
+  const owners: string[] = []
   for (const [table, keys] of Map.groupBy(named, ({ entity }) => entity)) {
     const entity = entityNamed(table)
     if (entity === null) continue
     const ids = [...new Set(keys.map(({ id }) => id))].map((id) => ({ account, [entity.key[1] ?? '']: id }))
     const rows = await q.selectMany(entity, ids)
     await insert(tx, entity, rows)
-    for (const { submission_id: owner } of rows) addOwner(copied, owner, seq)
+    owners.push(...rows.flatMap(({ submission_id }) => (submission_id ? String(submission_id) : [])))
   }
+  return owners
 }
 
-function addOwner(copied: Map<string, number>, owner: Row[string] | undefined, seq: number): void {
-  if (typeof owner === 'string' && owner !== '' && !copied.has(owner)) copied.set(owner, seq)
-}
-
-/** Copies later changes of the submission, and those of shared rows under other submissions, and undoes them. */
-async function undoChanges(r: Restoring): Promise<void> {
-  const { q, tx, of, copied } = r
-  for (const [submissionId, from] of copied) {
-    const read = (last?: LoggedChange) => changesAfter(q, last?.seq ?? from, PAGE, { account: of.account, submissionId })
-    for await (const page of pagesOf(PAGE, read)) {
-      const kept = page.filter(({ entity }) => submissionId === of.submissionId || SHARED.includes(entity))
-      await tx.insertMany(changesTable, kept as unknown as Row[])
+/** Undoes later changes of the submission, and those of shared rows under others. @param under submissions with such changes. */
+async function undoChanges(q: Query, tx: Tx, of: SnapshotOf, under: readonly string[]): Promise<void> {
+  const later: LoggedChange[] = []
+  const owners = new Set(under)
+  // The loop includes owners that are added in it.
+  for (const submissionId of owners) {
+    const read = (last?: LoggedChange) => changesAfter(q, last?.seq ?? of.seq, PAGE, { account: of.account, submissionId })
+    for await (const change of itemsOf(PAGE, read)) {
+      const isShared = SHARED.includes(change.entity)
+      if (isShared || submissionId === of.submissionId) later.push(change)
       // A row that moved has earlier changes under its former submission.
-      for (const { entity, before } of kept) if (SHARED.includes(entity)) addOwner(copied, before?.['submission_id'], of.seq)
-      copied.set(submissionId, page.at(-1)?.seq ?? copied.get(submissionId) ?? from)
+      const former = change.before?.['submission_id']
+      if (isShared && former) owners.add(String(former))
     }
   }
-  const readBack = (last?: LoggedChange) =>
-    tx.all(sql<LoggedChange>`
-      select seq, entity, entity_id, operation, before from changes where seq < ${last?.seq ?? Number.MAX_SAFE_INTEGER}
-      order by seq desc limit ${sql.lit(PAGE)}`)
   // With `happenedBy`, records are those known now. The submission's row stays, because it has the name of the insured.
   const isKept = ({ entity, operation }: LoggedChange) =>
     of.happenedBy !== undefined && (RECORDS.includes(entity) || (entity === submissions.table && operation === 'insert'))
-  for await (const change of itemsOf(PAGE, readBack)) if (!isKept(change)) await undo(r, change)
+  for (const change of later.sort((a, b) => b.seq - a.seq)) if (!isKept(change)) await undo(tx, of, change)
 }
 
-async function undo({ tx, of }: Restoring, { entity: table, entity_id, operation, before }: LoggedChange): Promise<void> {
+async function undo(tx: Tx, of: SnapshotOf, { entity: table, entity_id, operation, before }: LoggedChange): Promise<void> {
   const entity = entityNamed(table)
   if (entity === null) return
   const ids = [of.account, ...(JSON.parse(entity_id) as string[])]

@@ -53,7 +53,7 @@ const WHY: Readonly<Partial<Record<EpochReason, string>>> = {
 
 export function newEpochText({ logEpoch, afterSeq, reason, knownSeq }: NewEpoch): string {
   const lost = knownSeq === null ? '' : ` ${knownSeq - afterSeq} changes up to ${knownSeq} were lost.`
-  return `${WHY[reason] ?? ''}a new log epoch, ${logEpoch}, begins after change ${afterSeq}: readers of the change log that were further start over.${lost} All feeds are read again (docker/runbook.md, "Log divergence")`
+  return `${WHY[reason] ?? ''}a new log epoch, ${logEpoch}, begins after change ${afterSeq}: readers of the change log that were further start over.${lost} All feeds are read again (docker/warnings-data.md, "Log divergence")`
 }
 
 export interface EpochOfChange {

@@ -14,7 +14,7 @@ export const UNKNOWN = '-'
 /** Thrown if a transaction runs on an unchecked server, or if the log lacks a change that this process saw. */
 export class LogMovedError extends TransientError {
   constructor(what: string) {
-    super(`${what}; nothing was written, and the change log is checked first, within seconds (docker/runbook.md, "Log divergence")`)
+    super(`${what}; nothing was written, and the change log is checked first, within seconds (docker/warnings-data.md, "Log divergence")`)
   }
 }
 

@@ -15,30 +15,18 @@ export interface CausedChange {
   readonly changedAt: TimeText
 }
 
-/** A delivery that may have caused a change. `secret`: 1-based position of the webhook secret that verified it. */
-type CausingDelivery = DeliveryName & { readonly receivedAt: TimeText; readonly secret: number }
-
 /**
  * Finds the oldest deliveries that may have caused a change, at most `MOST`. The database doesn't store which delivery
  * caused a change.
  * A delivery is a candidate if it belongs to the submission, was received before the change, and was settled after the
  * change. A clock difference of `CLOCKS_APART_MS` is tolerated.
- * @param recordId id of the changed record. If some candidates' bodies contain this id, returns only these candidates.
  */
-export async function deliveriesBehind(
-  q: Query,
-  { account, submissionId, changedAt }: CausedChange,
-  recordId?: string,
-): Promise<CausingDelivery[]> {
+export async function deliveriesBehind(q: Query, { account, submissionId, changedAt }: CausedChange): Promise<DeliveryName[]> {
   const ms = msFromTime(changedAt)
   const [earliest, latest] = [timeFromMs(ms - CLOCKS_APART_MS), timeFromMs(ms + CLOCKS_APART_MS)]
-  const bytes = Buffer.from(recordId ?? '')
-  const has = recordId === undefined ? sql`0` : q.kind === 'sqlite' ? sql`instr(body, ${bytes})` : sql`position(${bytes}::bytea in body)`
-  const rows = await q.all(sql<CausingDelivery & { has: number | null }>`
-    select account, delivery_id as "deliveryId", received_at as "receivedAt", secret, ${has} as has from sync_inbox
+  return await q.all(sql<DeliveryName>`
+    select account, delivery_id as "deliveryId" from sync_inbox
     where account = ${account} and submission_id = ${submissionId} and state in ('done', 'aside')
       and received_at <= ${timeValue(q, latest)} and settled_at >= ${timeValue(q, earliest)}
     order by inbox_id limit ${sql.lit(MOST)}`)
-  const naming = rows.filter((row) => (row.has ?? 0) > 0)
-  return (naming.length > 0 ? naming : rows).map(({ has: _, ...delivery }) => delivery)
 }

@@ -53,42 +53,38 @@ interface Asked {
   readonly limit: number
   /** Last change number to include. */
   readonly until?: number | undefined
-  /** true: oldest first. Default: newest first. */
-  readonly isAscending?: boolean | undefined
 }
-
-const way = ({ isAscending }: Asked) => sql.raw(isAscending ? 'asc' : 'desc')
 
 /** Tables whose rows the timeline shows. The timeline leaves out the changes of these rows. */
 const RECORDS = ['market_events', 'thread_messages', 'thread_attachments']
 
-/** Events after a position, in timeline order. */
+/** Events after a position, newest first. */
 export async function eventsBefore(q: Query, asked: Asked): Promise<TimelineRecord[]> {
   const rows = await q.all(sql<TimelineRecord>`
     select occurred_at as at, event_id as id, type as what, coalesce(status_label, status) as summary, detail as text, market_name as party,
       lane_id, first_seen_at as known_at, gone_at
     from market_events where ${behind(q, asked, 'event', sql`occurred_at`, sql`event_id`)}
-    order by occurred_at ${way(asked)}, event_id ${way(asked)} limit ${sql.lit(asked.limit)}`)
+    order by occurred_at desc, event_id desc limit ${sql.lit(asked.limit)}`)
   return rows.map((row) => ({ ...row, kind: 'event', direction: null }))
 }
 
-/** Messages after a position, in timeline order. */
+/** Messages after a position, newest first. */
 export async function messagesBefore(q: Query, asked: Asked): Promise<TimelineRecord[]> {
   const rows = await q.all(sql<TimelineRecord>`
     select occurred_at as at, message_id as id, kind as what, subject as summary, body_text as text, from_address as party, direction,
       first_seen_at as known_at, gone_at
     from thread_messages where ${behind(q, asked, 'message', sql`occurred_at`, sql`message_id`)}
-    order by occurred_at ${way(asked)}, message_id ${way(asked)} limit ${sql.lit(asked.limit)}`)
+    order by occurred_at desc, message_id desc limit ${sql.lit(asked.limit)}`)
   return rows.map((row) => ({ ...row, kind: 'message', lane_id: null }))
 }
 
-/** Changes after a position, in timeline order. Leaves out changes of the tables in `RECORDS`. */
+/** Changes after a position, newest first. Leaves out changes of the tables in `RECORDS`. */
 export async function changesBefore(q: Query, asked: Asked): Promise<TimelineChange[]> {
   const rows = await q.all(sql<TimelineChange & { seq: number }>`
     select c.changed_at as at, c.seq, c.entity, c.entity_id, c.operation, c.cause, c.before, c.after from changes c
     where ${behind(q, asked, 'change', sql`c.changed_at`, sql`c.seq`)} and c.entity not in (${sql.join(RECORDS.map((table) => sql.lit(table)))})
       ${asked.until === undefined ? sql`` : sql`and c.seq <= ${asked.until}`}
-    order by c.changed_at ${way(asked)}, c.seq ${way(asked)} limit ${sql.lit(asked.limit)}`)
+    order by c.changed_at desc, c.seq desc limit ${sql.lit(asked.limit)}`)
   return rows.map(({ seq, ...row }) => ({ ...row, kind: 'change', id: String(seq) }))
 }
 
@@ -102,7 +98,7 @@ const PUSH = sql`
   left join sync_push_streams l on ${sql.raw(itsStream)}`
 
 /**
- * Pushes after a position, in timeline order.
+ * Pushes after a position, newest first.
  * A push is listed at the time when it was settled. An unsettled push is listed at the time of its last attempt.
  * Without an attempt, it is listed at the time when it was queued.
  */
@@ -110,7 +106,7 @@ export async function pushesBefore(q: Query, asked: Asked): Promise<TimelinePush
   return await pushes(
     q,
     sql`${PUSH} where ${behind(q, asked, 'push', PUSHED_AT, sql`o.outbox_id`, 'o.')} and o.state in (${sql.join(STATES)})
-      order by at ${way(asked)}, o.outbox_id ${way(asked)} limit ${sql.lit(asked.limit)}`,
+      order by at desc, o.outbox_id desc limit ${sql.lit(asked.limit)}`,
   )
 }
 
@@ -155,7 +151,7 @@ export async function attachmentsOf(q: Query, { account, submission_id }: Key, i
  */
 function behind(
   q: Query,
-  { key, after, isAscending = false }: Asked,
+  { key, after }: Asked,
   kind: TimelineKind,
   at: RawBuilder<unknown>,
   id: RawBuilder<unknown>,
@@ -164,12 +160,11 @@ function behind(
   const own = sql`${sql.ref(`${row}account`)} = ${key.account} and ${sql.ref(`${row}submission_id`)} = ${key.submission_id}`
   if (after === undefined) return own
   const time = timeValue(q, after.at)
-  const beyond = sql.raw(isAscending ? '>' : '<')
-  const order = (timelineKinds.indexOf(kind) - timelineKinds.indexOf(after.kind)) * (isAscending ? -1 : 1)
-  if (order > 0) return sql`${own} and ${at} ${beyond}= ${time}`
-  if (order < 0) return sql`${own} and ${at} ${beyond} ${time}`
+  const order = timelineKinds.indexOf(kind) - timelineKinds.indexOf(after.kind)
+  if (order > 0) return sql`${own} and ${at} <= ${time}`
+  if (order < 0) return sql`${own} and ${at} < ${time}`
   const lastId = kind === 'change' || kind === 'push' ? sql`${Number(after.id)}` : sql`${after.id}`
-  return sql`${own} and ${at} ${beyond}= ${time} and (${at} ${beyond} ${time} or ${id} ${beyond} ${lastId})`
+  return sql`${own} and ${at} <= ${time} and (${at} < ${time} or ${id} < ${lastId})`
 }
 
 /** Builds a position from the parts of a cursor; null if a part is invalid. */

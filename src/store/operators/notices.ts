@@ -66,7 +66,7 @@ export async function settleNotice(db: Db, claimed: ClaimedNotice, result: Notic
 }
 
 function failed(tx: Tx, { attempts, waitMs, error }: Extract<NoticeResult, { type: 'failed' }>): RawBuilder<unknown> {
-  const end = waitMs === null ? sql`outcome = 'given_up', settled_at = ${dbTime(tx)}` : sql`due_at = ${dbTime(tx, waitMs)}`
+  const end = waitMs === null ? sql`outcome = 'skipped', settled_at = ${dbTime(tx)}` : sql`due_at = ${dbTime(tx, waitMs)}`
   return sql`attempts = ${attempts}, error = ${storableText(error)}, ${end}`
 }
 

@@ -115,7 +115,7 @@ export async function unsettledAmong(
   q: Query,
   destination: string,
   changes: readonly Pick<FanOutChange, 'account' | 'seq'>[],
-): Promise<{ readonly waiting: number; readonly givenUp: number }> {
+): Promise<Readonly<Record<'waiting' | 'deadLettered' | 'unknown', number>>> {
   const keys = changes.map(({ account, seq }) => ({ account, seq }))
   const given = valuesTable(q, { account: 'text', seq: 'int' }, keys)
   const rows = await q.all(sql<{ state: string; n: number }>`
@@ -123,5 +123,5 @@ export async function unsettledAmong(
       and o.state in ('ready', 'dead', 'unknown') and o.destination = ${destination} and o.snapshot is null
     group by o.state`)
   const count = (state: string) => rows.find((row) => row.state === state)?.n ?? 0
-  return { waiting: count('ready'), givenUp: count('dead') + count('unknown') }
+  return { waiting: count('ready'), deadLettered: count('dead'), unknown: count('unknown') }
 }

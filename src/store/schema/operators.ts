@@ -101,7 +101,7 @@ export const syncAlertMessages = internal({
     ...each(time(), 'queued_at', 'due_at'),
     ...each(orNull(text()), 'lease_token', 'error'),
     attempts: int(),
-    outcome: orNull(text<'sent' | 'given_up'>()),
+    outcome: orNull(text<'sent' | 'skipped'>()),
     settled_at: orNull(time()),
   },
 })

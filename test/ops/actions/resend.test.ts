@@ -108,7 +108,7 @@ describe.each(testDatabases)('resending to a destination on $name', (database) =
     const events = { ...ams, entities: ['market_events'] }
     const a = contextOf(db)
     const { plan, notes } = await prepareResend(a, { destinations: [events] }, 'ams', asked({ seq: [1, last] }))
-    expect(plan).toMatchObject({ changes: 10, submissions: 1, waiting: 0, givenUp: 0, changedSince: 0 })
+    expect(plan).toMatchObject({ changes: 10, submissions: 1, waiting: 0, deadLettered: 0, unknown: 0, changedSince: 0 })
     const all = await changesOf(db)
     const gone = all.filter(({ submission_id, operation }) => submission_id === TWO && operation !== 'purged').length
     expect([plan.purged, plan.filtered]).toEqual([gone, last - gone - 10])

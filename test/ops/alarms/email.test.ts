@@ -64,7 +64,7 @@ describe('an e-mail operator', () => {
     expect(words(first?.source)).toContain('Content-Type: text/plain')
     expect(words(first?.source)).toContain(
       '3 deliveries are dead-lettered; check them.\n\nAlarm: inbox_dead (account acme), warning\nSince: 2026-01-05 10:00:00 UTC\n' +
-        'What to do: docker/runbook.md#a-delivery-is-dead\n',
+        'What to do: docker/warnings-service.md#a-delivery-is-dead\n',
     )
     expect(words(second?.source)).toContain('Subject: [submission-mirror] resolved: Deliveries are dead-lettered (account acme)')
     expect(words(second?.source)).toContain('Resolved at 2026-01-05 12:00:00 UTC, after 2 h. The alarm was:')

@@ -89,7 +89,7 @@ describe.each(onSqlite)('operators on $name', (database) => {
       last_at: expect.any(String),
       resolved_at: null,
       text: '1 delivery of account acme is dead-lettered; fix the causes of the errors, then `submission-mirror inbox replay --account acme --state dead`',
-      runbook: 'docker/runbook.md#a-delivery-is-dead',
+      runbook: 'docker/warnings-service.md#a-delivery-is-dead',
     })
     expect(third?.data).toMatchObject({ state: 'resolved', since: first?.data.since, resolved_at: expect.any(String) })
     expect(new Set([first?.id, second?.id, third?.id]).size).toBe(3)
@@ -153,7 +153,7 @@ describe.each(onSqlite)('operators on $name', (database) => {
     const [notice] = await claimNotices(rig.db, ['oncall'], 5, 0)
     if (!notice) throw new Error('nothing is due')
     await settleNotice(rig.db, notice, { type: 'failed', attempts: 1, error: '550 \u0000 no \uD83D', waitMs: null })
-    expect(await listNotices(rig.db.read)).toMatchObject([{ attempts: 1, error: '550 \uFFFD no \uFFFD', outcome: 'given_up' }])
+    expect(await listNotices(rig.db.read)).toMatchObject([{ attempts: 1, error: '550 \uFFFD no \uFFFD', outcome: 'skipped' }])
   })
 
   it('follow no redirect, and say what to do about it', async () => {
@@ -177,7 +177,7 @@ describe.each(onSqlite)('operators on $name', (database) => {
       await notifier.sendDue(signal)
     }
     expect(rig.receiver.arrived).toHaveLength(BACKOFF_MS.length + 1)
-    expect(await listNotices(rig.db.read)).toMatchObject([{ outcome: 'given_up', error: 'the recipient answered 404; check the URL' }])
+    expect(await listNotices(rig.db.read)).toMatchObject([{ outcome: 'skipped', error: 'the recipient answered 404; check the URL' }])
     await rig.look(30 * MINUTE)
     expect(await notifier.sendDue(signal)).toBe(0)
     rig.receiver.behave((_, __, take) => take())

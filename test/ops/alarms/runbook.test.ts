@@ -168,7 +168,7 @@ async function refuse({ sandbox }: Stage, wrong: Served): Promise<void> {
 async function expectAlarms({ command, messages }: Stage, wrong: Served): Promise<void> {
   expect(messages().find(({ data }) => data.name === 'inbox_dead')).toMatchObject({
     type: 'alarm.firing',
-    data: { severity: 'warning', account: 'default', destination: null, runbook: 'docker/runbook.md#a-delivery-is-dead' },
+    data: { severity: 'warning', account: 'default', destination: null, runbook: 'docker/warnings-service.md#a-delivery-is-dead' },
   })
   const rows = () =>
     command('alarm', 'list', '--json').then((out) => (JSON.parse(out) as { items: { name: string; notified_at: string | null }[] }).items)
@@ -251,7 +251,8 @@ it('the instructions of the runbook resolve the alarms', async () => {
 
 describe.each(onSqlite)('the statements of the runbook on $name', (database) => {
   it('are understood', async () => {
-    const runbook = await readFile(new URL('../../../docker/runbook.md', import.meta.url), 'utf8')
+    const pages = ['runbook', 'warnings-data', 'warnings-service'].map((page) => new URL(`../../../docker/${page}.md`, import.meta.url))
+    const runbook = (await Promise.all(pages.map((page) => readFile(page, 'utf8')))).join('\n')
     const every = [...runbook.matchAll(/(?:^ *|[`"])(select [^`";…]+)[`";]/gm)].map(([, statement = '']) => statement)
     // A statement without a table is for the Postgres server, not for the mirror.
     const statements = every.filter((statement) => / from /.test(statement))

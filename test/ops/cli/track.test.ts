@@ -9,7 +9,7 @@ it('track says when no ids were given, and when the file has none', async () => 
   const folder = mkdtempSync(join(tmpdir(), 'submission-mirror-track-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
   const env = { ...account, DATABASE_URL: `sqlite:${join(folder, 'mirror.db')}` }
-  expect(await runHere(['track'], env)).toEqual({ code: 2, out: '', err: 'track: give submission ids or a file of them\n' })
+  expect(await runHere(['track'], env)).toEqual({ code: 2, out: '', err: 'track: give submission ids, or a file that lists them\n' })
   for (const text of ['', '# none today\n', 'submission_id,name\n']) {
     const file = join(folder, 'ids.csv')
     writeFileSync(file, text)
@@ -77,7 +77,7 @@ it('trap 23, trap 78: track adds bind requests, policies and insureds, and only 
   })
   expect(await runHere(['track', '--policy', '../me'], env)).toMatchObject({
     code: 2,
-    err: '--policy.0: "../me" is not a valid policy id (a uuid)\n',
+    err: '--policy: "../me" is not a valid policy id (a uuid)\n',
   })
   expect((await runHere(['track', submission, '--bind-request', bind.toUpperCase()], env)).out).toBe(
     '1 new submission tracked in account default; 0 already tracked\n1 new id tracked in account default; 0 already tracked\n',

@@ -42,7 +42,7 @@ it('an unknown account is reported with all other problems, before a database is
   const env = { ...ACCOUNT, ...databaseEnv(config) }
   const unknown = '--account: the settings have no account "nope"; there is default\n'
   const noId = '"zz" is not a submission id (a uuid)\n'
-  expect(await runHere(['track', 'zz', '--account', 'nope'], env)).toEqual({ code: 2, out: '', err: `ids.0: ${noId}${unknown}` })
+  expect(await runHere(['track', 'zz', '--account', 'nope'], env)).toEqual({ code: 2, out: '', err: `ids: ${noId}${unknown}` })
   expect(await runHere(['sync', 'zz', '--account', 'nope'], env)).toEqual({ code: 2, out: '', err: `${noId}${unknown}` })
   const future = '--since: 2999-01-01T00:00:00.000000Z is in the future. Give an earlier time\n'
   expect(await runHere(['reconcile', '--submission', 'zz', '--since', '2999-01-01', '--account', 'nope'], env)).toEqual({

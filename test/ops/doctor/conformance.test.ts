@@ -169,7 +169,7 @@ describe('the output', () => {
   it('is about the command line when that is wrong', async () => {
     const env = { ...accountEnv(sandbox), ...nowhere }
     for (const [args, says] of [
-      [['--account', 'default'], /--account is not an option of `doctor`/],
+      [['--account', 'default'], /--account works only with --conformance/],
       [['--conformance', '--account', 'nobody'], /nobody/],
       [['--conformance', '--submission', 'seven'], /--submission/],
       [['--conformance', '--destination', 'ams'], /--destination/],

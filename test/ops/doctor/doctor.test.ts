@@ -248,7 +248,7 @@ describe.each(onSqlite)('doctor on $name', ({ name, open }) => {
     const asked = sandbox.activity.requests.length
     const { wrong, unchecked } = await findings(env)
     const pause = String.raw`the service asked for a pause until \d{4}-.*Z \(429 with Retry-After to GET …/events\)`
-    const waits = String.raw`waits until \d{4}-.*Z: 429 with Retry-After to GET …/events; the account is not read until then; see docker/runbook\.md#`
+    const waits = String.raw`waits until \d{4}-.*Z: 429 with Retry-After to GET …/events; the account is not read until then; see docker/warnings-service\.md#`
     expect(wrong).toEqual([expect.stringMatching(`^account default: ${waits}`)])
     expect(unchecked).toContainEqual(expect.stringMatching(`^account default: not checked: service and credentials: ${pause}$`))
     expect(sandbox.activity.requests).toHaveLength(asked)
@@ -398,10 +398,10 @@ it('doctor reports that retention does not finish while serve runs', async () =>
   const at = (daysAgo: number) => `${new Date(Date.now() - daysAgo * 86_400_000).toISOString().slice(0, -1)}000Z`
   await db.write('test', async (tx) => {
     await tx.run(
-      sql`insert into sync_upkeep (task, position, began_at, ended_at, note) values ('retention', 0, ${at(3)}, ${at(3)}, 'all well')`,
+      sql`insert into sync_upkeep (task, position, began_at, ended_at, note) values ('retention', 0, ${at(3)}, ${at(3)}, 'removed nothing')`,
     )
   })
-  expect(textsOf(await findings(env), 'retention')).toEqual(['3 d ago: all well'])
+  expect(textsOf(await findings(env), 'retention')).toEqual(['the last run finished 3 d ago and removed nothing'])
   await runSql(
     db,
     sql`insert into sync_processes (process_id, role, version, started_at, seen_at) values ('p', 'all', '1', ${at(9)}, ${at(0)})`,

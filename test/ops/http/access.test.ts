@@ -168,7 +168,7 @@ describe('requests that the admin routes reject', () => {
     expect(await refused('GET', '/rejected/nope')).toBe('path id: "nope" is not a number')
     expect(await refused('POST', '/submissions/track', { ids: [] })).toBe('body ids: must have at least 1')
     expect(await refused('POST', '/submissions/track')).toBe('body: is missing')
-    expect(await refused('POST', '/submissions/track', {})).toBe('body: give submission ids or a file of them')
+    expect(await refused('POST', '/submissions/track', {})).toBe('body: give submission ids, or a file that lists them')
     expect(await refused('POST', '/submissions/track', { ids: 'x', colour: 'red', size: 1 })).toEqual([
       'body ids: "x" is not a list',
       'body: unknown field "colour"; there are account, ids, file, again, bind_request_ids, policy_ids, insured_ids',

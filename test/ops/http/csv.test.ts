@@ -54,7 +54,7 @@ describe.each(testDatabases)('lists as CSV, and their counts, on $name', (databa
 
   it('are counted by state', async () => {
     const counts = async (path: string) => (await rig.ask<{ items: object[] }>('GET', path)).json.items
-    const states = ['ready', 'done', 'aside', 'dead', 'refused']
+    const states = ['ready', 'done', 'aside', 'dead', 'rejected']
     expect(await counts('/inbox/counts')).toEqual(states.map((state) => ({ state, count: 0, is_complete: true })))
     const found = (await counts('/submissions/counts')) as { stage: string; count: number }[]
     expect(found.map(({ stage }) => stage)).toContain('unreachable')

@@ -145,10 +145,17 @@ describe.each(testDatabases)('figures over time on $name', (database) => {
     expect((await findDestination(opened.db.read, 'ams'))?.last_success_at).toBe(timeFromMs(clock.now()))
     const lastDayOf = await readLastDay(opened.db.read)
     const { latency_p50, ...counted } = lastDayOf('ams')
-    expect(counted).toMatchObject({ delivered: 6, given_up: 2, success_rate: 0.75 })
+    expect(counted).toMatchObject({ delivered: 6, dead_lettered: 1, unknown: 1, success_rate: 0.75 })
     expect(latency_p50).toBeGreaterThan(31)
     expect(latency_p50).toBeLessThan(51)
-    expect(lastDayOf('crm')).toEqual({ delivered: 0, given_up: 0, success_rate: null, latency_p50: null, latency_p99: null })
+    expect(lastDayOf('crm')).toEqual({
+      delivered: 0,
+      dead_lettered: 0,
+      unknown: 0,
+      success_rate: null,
+      latency_p50: null,
+      latency_p99: null,
+    })
     clock.advance(DAY + 60 * MINUTE)
     expect((await readLastDay(opened.db.read))('ams').delivered).toBe(0)
   })

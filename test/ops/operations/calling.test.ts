@@ -30,7 +30,7 @@ it.each([
     { operation: 'destination.map', input: { name: 'ams', file: 'clients.csv' } },
     { command: 'submission-mirror destination map ams --file clients.csv' },
   ],
-  [{ runbook: 'docker/runbook.md#too-many-connections' }, {}],
+  [{ runbook: 'docker/warnings-service.md#too-many-connections' }, {}],
 ])('a fix shows how its operation is called: %o', async (fix, call) => {
   expect(await showFix(fix)).toEqual({ ...fix, ...call })
 })

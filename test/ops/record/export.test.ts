@@ -115,7 +115,7 @@ describe.each(testDatabases)('the record of a submission, on $name', (database) 
       '$900 (before: $1,200)',
       'Line one\n&lt;script&gt;',
       'msg_first',
-      'verified with webhook secret 1',
+      'checked with webhook secret 1',
     ])
       expect(page).toContain(text)
     expect(page).not.toMatch(/<script|src=|http-equiv="refresh"/)
@@ -173,7 +173,7 @@ describe.each(testDatabases)('the record of a submission, on $name', (database) 
     expect(await rewrite('same.zip', original)).toMatchObject({ code: 0 })
     const edited = new Map(original).set('record.json', '{}')
     expect((await rewrite('edited.zip', edited)).err).toBe('record.json differs from the manifest\n')
-    const [body = ''] = [...original.keys()].filter((file) => file.endsWith('.body'))
+    const [body = ''] = [...original.keys()].filter((file) => file.endsWith('.txt'))
     const forged = new Map(original).set(body, '{}')
     expect((await rewrite('forged.zip', forged)).err).toMatch(/^deliveries\/\d+\.json is damaged: the signature does not match/)
     const lacking = new Map([...original].filter(([file]) => file !== 'index.html'))

@@ -180,7 +180,7 @@ describe.each(testDatabases)('the verdict on $name', (database) => {
     expect(await issues()).toEqual([['they differ', 1]])
     await reportAlarm(db, { ...row, state: 'resolved', last_at: at(MINUTE), resolved_at: at(0) }, [])
     await setUpkeepWait(db, 'retention', 'it would remove much')
-    expect(await issues()).toEqual([[expect.stringMatching(/^retention waits: it would remove much/), 1]])
+    expect(await issues()).toEqual([[expect.stringMatching(/^retention removes nothing, because it would remove much/), 1]])
     await setUpkeepWait(db, 'retention', null)
     expect(await issues()).toEqual([])
     await db.write('test', (tx) =>
@@ -267,7 +267,7 @@ describe.each(testDatabases)('the verdict on $name', (database) => {
       'Reconciled submissions',
       'How events and messages were first found',
       expect.stringMatching(/^The change log/),
-      expect.stringMatching(/^"Complete" covers/),
+      expect.stringMatching(/^"Complete" means/),
     ])
     expect(parts[5]).toBe('Deliveries\naccount  ready  done  set aside  dead\ndefault      0     0          0     1')
     for (const line of out.split('\n')) expect(line.length).toBeLessThanOrEqual(80)

@@ -210,6 +210,13 @@ describe('a mirror needs attention', () => {
       'destination resume ams',
     ],
     [
+      'push_late',
+      { destination: { failures: 5, retry_at: ago(45_000), oldest_unsent_at: ago(MINUTE) } },
+      'destination ams does not answer, so its changes wait: 5 attempts in a row failed; the next attempt was due 45 s ago; ' +
+        'resume the destination to retry now',
+      'destination resume ams',
+    ],
+    [
       'inbox_dead',
       { account: { dead: some } },
       '2 deliveries of account acme are dead-lettered',
@@ -257,14 +264,14 @@ describe('a mirror needs attention', () => {
         since,
         count: 1,
         what: 'account acme waits until 2026-11-20T11:00:00Z: 429 with Retry-After to GET …/events',
-        fix: { runbook: 'docker/runbook.md#the-service-asks-for-a-pause' },
+        fix: { runbook: 'docker/warnings-service.md#the-service-asks-for-a-pause' },
       },
       {
         kind: 'identity_unknown',
         since,
         count: 1,
         what: 'GET /broker/me fails for account acme, so the owner of its credentials is unknown: the service answered 404',
-        fix: { runbook: 'docker/runbook.md#the-service-does-not-identify-the-account' },
+        fix: { runbook: 'docker/warnings-service.md#the-service-does-not-identify-the-account' },
       },
     ])
     expect(verdictOf({ account: { pause: { ...pause, isLong: false } } }).verdict).toBe('complete')
@@ -279,7 +286,7 @@ describe('a mirror needs attention', () => {
         kind: 'webhook_loss',
         since: ago(9 * MINUTE),
         count: 19,
-        fix: { runbook: 'docker/runbook.md#webhooks-are-lost' },
+        fix: { runbook: 'docker/warnings-service.md#webhooks-are-lost' },
         what:
           'no webhook announced 19 of 100 records of account acme within a day: that is 19 %; polling found them. ' +
           "Check the endpoint's filter and its log of attempts in the portal",

@@ -41,10 +41,9 @@ describe.each(testDatabases)('the deliveries behind a change, on $name', (databa
     ]
     await insertRows(db, 'sync_inbox', deliveries)
     const found = await deliveriesBehind(db.read, { account: 'acme', submissionId: SUBMISSION, changedAt: at(100) })
-    expect(found).toMatchObject(['first', 'second'].map((deliveryId) => ({ account: 'acme', deliveryId })))
-    expect(found).toHaveLength(2)
-    expect(await deliveriesBehind(db.read, { account: 'acme', submissionId: SUBMISSION, changedAt: at(60) })).toMatchObject([
-      { account: 'acme', deliveryId: 'first', receivedAt: at(50), secret: 1 },
+    expect(found).toEqual(['first', 'second'].map((deliveryId) => ({ account: 'acme', deliveryId })))
+    expect(await deliveriesBehind(db.read, { account: 'acme', submissionId: SUBMISSION, changedAt: at(60) })).toEqual([
+      { account: 'acme', deliveryId: 'first' },
     ])
   })
 })

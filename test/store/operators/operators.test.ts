@@ -239,7 +239,7 @@ describe.each(testDatabases)('the tables of operators on $name', (database) => {
       const state = (await listNotices(db.read)).sort((a, b) => (a.name < b.name ? -1 : 1))
       expect(state.map(({ attempts, error, outcome }) => [attempts, error, outcome])).toEqual([
         [1, null, 'sent'],
-        [5, 'refused', 'given_up'],
+        [5, 'refused', 'skipped'],
         [1, 'away', null],
         [0, null, null],
       ])

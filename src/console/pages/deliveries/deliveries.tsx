@@ -26,7 +26,7 @@ type Delivery = Schemas['Delivery']
 const tabs = [
   ['all', 'All', null],
   ['dead', 'Dead', 'dead'],
-  ['rejected', 'Rejected', 'refused'],
+  ['rejected', 'Rejected', 'rejected'],
 ] as const
 
 export function Deliveries() {

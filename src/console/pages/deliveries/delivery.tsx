@@ -100,7 +100,7 @@ function RejectedDelivery({ id }: { readonly id: string }) {
     <Detail
       title="Rejected delivery"
       back="/deliveries"
-      chip={<Chip word={query.data?.replayed_at ? 'accepted' : 'refused'} label={query.data?.replayed_at ? 'accepted' : 'rejected'} />}
+      chip={<Chip word={query.data?.replayed_at ? 'accepted' : 'rejected'} label={query.data?.replayed_at ? 'accepted' : 'rejected'} />}
       actions={query.data?.replayed_at === null && <VerifyAgain id={id} />}
     >
       <QueryState query={query}>

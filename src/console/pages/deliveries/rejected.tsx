@@ -20,7 +20,7 @@ export function RejectedList() {
   const [{ account }] = useAddress()
   const query = useInfiniteQuery(rejectedQuery(account))
   const { data: counts } = useQuery(deliveryCountsQuery(account))
-  const hasOpen = counts?.items.some(({ state, count }) => state === 'refused' && count > 0)
+  const hasOpen = counts?.items.some(({ state, count }) => state === 'rejected' && count > 0)
   return (
     <>
       <div className="filters">
@@ -57,6 +57,6 @@ const columns: readonly Column<Rejected>[] = [
   {
     id: 'state',
     head: 'State',
-    cell: ({ replayed_at }) => (replayed_at ? <Chip word="accepted" label="accepted later" /> : <Chip word="refused" label="rejected" />),
+    cell: ({ replayed_at }) => (replayed_at ? <Chip word="accepted" label="accepted later" /> : <Chip word="rejected" label="rejected" />),
   },
 ]

@@ -14,8 +14,8 @@ export function VerifyAgain({ id, account }: { readonly id?: string | undefined;
   const replay = useAction({
     run: () =>
       unwrap(api.POST('/api/v1/rejected/replay', { body: id !== undefined ? { ids: [id] } : account !== undefined ? { account } : {} })),
-    done: ({ accepted, refused }) => {
-      const others = Object.values(refused).reduce((sum, n) => sum + n, 0)
+    done: ({ accepted, rejected }) => {
+      const others = Object.values(rejected).reduce((sum, n) => sum + n, 0)
       const verified = counted(accepted, 'rejected delivery', 'rejected deliveries')
       return `${verified} accepted.${others > 0 ? ` ${count(others)} still rejected.` : ''}`
     },

@@ -13,7 +13,7 @@ const mappings: Readonly<Record<NonNullable<Destination['mapping']>, string>> = 
 }
 
 export function DestinationFacts({ destination: d }: { readonly destination: Destination }) {
-  const { delivered, given_up, success_rate, latency_p50, latency_p99 } = d.last_day
+  const { delivered, dead_lettered, unknown, success_rate, latency_p50, latency_p99 } = d.last_day
   return (
     <Facts
       items={[
@@ -24,7 +24,15 @@ export function DestinationFacts({ destination: d }: { readonly destination: Des
         ['Delivered, last day', count(delivered)],
         [
           'Success rate, last day',
-          success_rate === null ? '–' : `${share(success_rate)}${given_up > 0 ? `, ${count(given_up)} dead` : ''}`,
+          success_rate === null
+            ? '–'
+            : [
+                share(success_rate),
+                dead_lettered > 0 && `${count(dead_lettered)} dead-lettered`,
+                unknown > 0 && `${count(unknown)} with unknown outcome`,
+              ]
+                .filter(Boolean)
+                .join(', '),
         ],
         ['Latency, last day', latency_p50 === null ? '–' : `${seconds(latency_p50)} (slowest 1%: ${seconds(latency_p99)})`],
         [

@@ -6,7 +6,7 @@ import { announce } from '../../api/announce.ts'
 import { type Schemas, send } from '../../api/client.ts'
 import { ActionButton } from '../../parts/button.tsx'
 import { Confirm, ConfirmButton, type Question } from '../../parts/confirm.tsx'
-import { count, counted } from '../../parts/numbers.ts'
+import { counted } from '../../parts/numbers.ts'
 import { Sentence } from '../../parts/sentence.tsx'
 import { Age } from '../../parts/time.tsx'
 import { DeadChanges } from '../destinations/dead-changes.tsx'
@@ -103,9 +103,12 @@ function Row({ issue, onQuestion }: { readonly issue: Issue; readonly onQuestion
       <span className="issue-what">
         <Sentence text={issue.what} />
       </span>
-      <span className="issue-count number">{count(issue.count)}</span>
       <span className="issue-since number quiet">
-        <Age at={issue.since} />
+        {issue.since !== null && (
+          <>
+            began <Age at={issue.since} />
+          </>
+        )}
       </span>
       <span className="issue-fix">
         {fix.path === undefined ? (

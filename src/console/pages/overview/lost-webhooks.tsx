@@ -63,5 +63,7 @@ function Webhook({ found: { lost, before_tracked } }: { readonly found: Found })
 
 function howFound({ occurred_at, known_at, known_via }: Found): string {
   const way = `by ${wordOf(known_via)}`
-  return occurred_at === null ? way : `${way}, ${durationText(Math.max(0, Date.parse(known_at) - Date.parse(occurred_at)))} later`
+  return occurred_at === null
+    ? way
+    : `${way}, ${durationText(Math.max(0, Date.parse(known_at) - Date.parse(occurred_at)))} after it happened`
 }

@@ -29,7 +29,7 @@ export function Lanes({ view }: { readonly view: View }) {
         {columns.map((column) => (
           <div key={column.name} className="board-column">
             <h3 className="underlined">
-              {wordOf(column.name)} <span className="quiet">{counted(column.lanes.length, 'lane')}</span>
+              {wordOf(column.name)} programs <span className="quiet">{counted(column.lanes.length, 'lane')}</span>
             </h3>
             <ul>
               {column.lanes.map((lane) => (

@@ -66,7 +66,7 @@ function Header({ view }: { readonly view: View }) {
     Array.isArray(summary.lines) ? summary.lines.map((line) => wordOf(String(line))).join(', ') : null,
     summary.state,
     summary.effective_date && `effective ${dateText(summary.effective_date)}`,
-    summary.marketing_status && wordOf(summary.marketing_status),
+    summary.marketing_status && `marketing status ${wordOf(summary.marketing_status)}`,
   ].filter(Boolean)
   return (
     <header className="submission-head">
@@ -81,7 +81,7 @@ function Header({ view }: { readonly view: View }) {
         <SubmissionActions of={summary} needsClient={view.reached.some(({ mapping }) => mapping !== 'none')} />
       </div>
       <p className="lead">
-        {words.join(' · ')} · id <Id id={summary.submission_id} /> <Raw table="submissions" row={row} what={name} />
+        {words.join(' · ')} · submission id <Id id={summary.submission_id} /> <Raw table="submissions" row={row} what={name} />
       </p>
       <AsOf shown={view.as_of} />
       {view.hint !== null && (

@@ -37,7 +37,7 @@ export function addCopy(program: Command, c: CommandContext): void {
     .description(
       'move the mirror from SQLite to Postgres or back, with its change log, cursors, inbox and outbox; first stop `serve`, or run only `serve --role receive`',
     )
-    .option('--to <url>', 'the target database, such as sqlite:data/mirror.db; empty, or an interrupted copy')
+    .option('--to <url>', 'the target database, such as sqlite:data/mirror.db; it must be empty, or have an interrupted copy to continue')
     .option('--to-file <file>', 'a file with the target URL, for a URL with a password, which other users could see in the process list')
     .option('--schema <name>', 'the target schema in Postgres (default: mirror)')
     .option('--documents-to <folder>', 'a folder to copy the documents to (default: they stay in place, and are checked)')

@@ -13,7 +13,7 @@ export function addDocumentGet(document: Command, c: CommandContext): void {
   document
     .command('get')
     .description('download the file of a document; the audit trail records it')
-    .argument('<key>', 'its document_key')
+    .argument('<key>', 'document_key from `document list`')
     .option('--account <name>', 'account of the document')
     .option('--out <file>', 'write to this new file (default: standard output)')
     .action((key: string, options: GetOptions) => get(c, key, options))

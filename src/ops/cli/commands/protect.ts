@@ -24,13 +24,13 @@ export function addProtect(program: Command, c: CommandContext): void {
     .action((options: { json?: boolean }) => status(c, options.json ?? false))
   protect
     .command('rotate')
-    .description('re-encrypt every tax id with the first of PROTECT_KEYS; then the other keys can be removed')
+    .description('re-encrypt every tax id with the first key of PROTECT_KEYS; afterwards you can remove the other keys')
     .action(() => rotateNow(c))
   protect
     .command('show')
     .description('print one row with its tax ids in plain text; operator_actions records it')
     .argument('<table>', 'a table of service data')
-    .argument('<key>', 'the key without the account: a JSON array as in changes.entity_id, or its only value')
+    .argument('<key>', 'the key without the account: the JSON array in changes.entity_id, or its value if it has only one')
     .option('--account <name>', 'the account of the row (default: the default account)')
     .action((table: string, key: string, options: { account?: string }) => show(c, table, key, options.account))
 }

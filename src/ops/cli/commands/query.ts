@@ -26,9 +26,9 @@ export function addQuery(program: Command, c: CommandContext): void {
     .command('query')
     .description('run one read-only SQL statement on the public tables and views, also while `serve` runs; values are not masked')
     .argument('<sql>', 'the statement, in quotes; - reads it from standard input')
-    .option('--csv', 'as CSV, with the values of the tables')
+    .option('--csv', 'as CSV, with values as stored')
     .addOption(new Option('--json', 'as JSON, for programs: a list of rows').conflicts('csv'))
-    .option('--limit <n>', `most rows (default: ${TABLE_ROWS} in a table, all with --csv and --json)`)
+    .option('--limit <n>', `maximum number of rows (default: ${TABLE_ROWS} in a table, no limit with --csv and --json)`)
     .option('--timeout <s>', 'time limit in seconds', '30')
     .action((sql: string, options: QueryOptions) => query(c, sql, options))
 }

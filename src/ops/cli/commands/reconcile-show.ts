@@ -23,7 +23,7 @@ export function addReconcileShow(reconcile: Command, c: CommandContext): void {
     .command('show')
     .description('show a run and its findings')
     .argument('<run>', 'its id, or the start of it')
-    .option('--report <file>', 'write its report to a file: .html')
+    .option('--report <file>', 'write the report of the run to this .html file')
     .option('--json', 'as JSON, for programs')
     .action((id: string, options: { readonly json?: boolean; readonly report?: string }) => show(c, id, options))
 }

@@ -60,7 +60,7 @@ export function addSandbox(program: Command, c: CommandContext): void {
     .option('--accounts <n>', 'brokerages (default: 1)')
     .option('--submissions <n>', 'submissions per brokerage (default: 12)')
     .option('--speed <n>', 'speed factor of the five-minute story (default: 1)')
-    .option('--clock <clock>', 'real, fast (--speed times, default: 60), or step: by POST /_sandbox/clock alone (default: real)')
+    .option('--clock <clock>', 'real, fast (--speed times, default: 60), or step (moves only by POST /_sandbox/clock) (default: real)')
     .option('--story <story>', 'full, or none: no data and no activity except by requests (default: full)')
     .option('--state <file>', 'a file that keeps the data after the process ends (default: none)')
     .option('--faults <faults>', 'none, all, or a JSON list of faults; see below (default: none)')
@@ -73,7 +73,7 @@ export function addSandbox(program: Command, c: CommandContext): void {
       'name=value,...: choices that the specification leaves open, mix=SEED for a random mix; GET /_sandbox/variants lists all',
     )
     .option('--retry-schedule <waits>', 'waits between attempts of a delivery in ms, such as 500,1000,2000')
-    .option('--paused', 'start the story only with POST /_sandbox/story')
+    .option('--paused', 'do not start the story until POST /_sandbox/story')
     .addHelpText('after', STEERING)
     .action(async (options: Record<string, unknown>) => {
       const foreign = isOwn(c.host.env) ? /^CONFIG_FILE$/ : PRODUCTION

@@ -25,7 +25,7 @@ export function addSync(program: Command, c: CommandContext): void {
     .description('read submissions from the service now: feeds, state, related ids, extra reads')
     .argument('[ids...]', 'ids of tracked submissions')
     .option('--all', 'every tracked submission of the account')
-    .option('--account <name>', 'their account (default: the default account)')
+    .option('--account <name>', 'account of the submissions (default: the default account)')
     .action(async (given: string[], options: { all?: boolean; account?: string }) => {
       const problems: string[] = []
       const ids = given.flatMap((text) => parseUuid(text) ?? notAnId(text, problems))
