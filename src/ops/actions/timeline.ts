@@ -30,8 +30,9 @@ interface TimelineQuery {
   readonly kinds?: readonly TimelineKind[] | undefined
   readonly after?: TimelinePlace | undefined
   readonly limit: number
-  /** Shows an earlier state: events and messages from `rows`, changes up to `seq`, and no pushes. */
-  readonly asOf?: { readonly rows: Query; readonly seq: number } | undefined
+  /** Rows of an earlier state, up to the change `until`. Without pushes. */
+  readonly rows?: Query
+  readonly until?: number | undefined
 }
 
 type Stored = TimelineRecord | TimelineChange | TimelinePush
@@ -42,12 +43,14 @@ const READERS = { event: eventsBefore, message: messagesBefore, change: changesB
  * @returns a page of a submission's timeline, and the position of the next page.
  * @throws NotFoundError if the submission is not tracked in the account.
  */
-export async function timelinePage(q: Query, { account, submissionId, kinds = timelineKinds, after, limit, asOf }: TimelineQuery) {
+export async function timelinePage(
+  q: Query,
+  { account, submissionId, kinds = timelineKinds, after, limit, rows = q, until }: TimelineQuery,
+) {
   const key = { account, submission_id: submissionId }
   if ((await knownSubmissions(q, [key])).size === 0) throw new NotFoundError([untrackedText(submissionId, account)])
-  const rows = asOf?.rows ?? q
-  const place = { key, after, limit: limit + 1, until: asOf?.seq }
-  const wanted = timelineKinds.filter((kind) => kinds.includes(kind) && !(kind === 'push' && asOf))
+  const place = { key, after, limit: limit + 1, until }
+  const wanted = timelineKinds.filter((kind) => kinds.includes(kind) && !(kind === 'push' && rows !== q))
   const read: Stored[] = (await Promise.all(wanted.map((kind) => READERS[kind](kind === 'change' ? q : rows, place)))).flat()
   const newestFirst = (a: Stored, b: Stored) =>
     a.at === b.at ? timelineKinds.indexOf(a.kind) - timelineKinds.indexOf(b.kind) : a.at < b.at ? 1 : -1

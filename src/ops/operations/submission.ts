@@ -127,9 +127,7 @@ async function readTimeline(
 ) {
   const account = await accountIn(c, of)
   const place = { account, submissionId, kinds, limit, after: placeOfEntry(cursor) }
-  const { items, next } = await atMoment(c, place, asked, (rows, asOf) =>
-    timelinePage(c.db.read, { ...place, asOf: asOf === null ? undefined : { rows, seq: asOf.seq } }),
-  )
+  const { items, next } = await atMoment(c, place, asked, (rows, asOf) => timelinePage(c.db.read, { ...place, rows, until: asOf?.seq }))
   return { items, next_cursor: next && cursorOf([next.at, next.kind, next.id]) }
 }
 
