@@ -212,11 +212,8 @@ async function exportBound({ db, folder, host, screen }: DemoRun, settings: Read
   const file = join(folder, RECORD)
   const runExport = async (...args: string[]) => {
     const child = startChild(host, 'export', ['submission', 'export', ...args], settings, join(folder, 'export.log'))
-    const lines: string[] = []
-    child.onLine((line) => lines.push(line))
-    const isDone = (await child.finish()) === 0
-    if (!isDone || args.includes('--check')) for (const line of lines) screen.text(`Record of a bound submission: ${line}`)
-    return isDone
+    if (args.includes('--check')) child.onLine((line) => screen.text(`Record of a bound submission: ${line}`))
+    return (await child.finish()) === 0
   }
   return (await runExport(bound?.submissionId ?? '', '--to', file)) && (await runExport('--check', file))
 }

@@ -40,7 +40,7 @@ describe.each(onSqlite)('a submission at an earlier time in the console, on $nam
     for await (const entry of zip.eachEntry()) {
       if (entry.fileName === 'index.html') await record.setContent(await text(await zip.openReadStreamPromise(entry)))
     }
-    expect(await record.locator('article').count()).toBeGreaterThan(10)
+    expect(await record.locator('section > h3').count()).toBeGreaterThan(10)
     for (const colorScheme of ['light', 'dark'] as const) {
       await record.emulateMedia({ colorScheme })
       expect(await violationsOf(record), colorScheme).toEqual([])

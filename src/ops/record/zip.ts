@@ -1,40 +1,43 @@
 import { createHash } from 'node:crypto'
-import { Readable, Transform } from 'node:stream'
+import { pipeline, Readable, Transform } from 'node:stream'
 import { finished } from 'node:stream/promises'
 import { ZipFile } from 'yazl'
 
 /** Adds a file. Resolves with its SHA-256 when all its bytes were read. */
 export type Pack = (path: string, content: Iterable<Uint8Array | string> | AsyncIterable<Uint8Array | string>) => Promise<string>
 
+/** The files that were added. */
+export type Packed = { readonly path: string; readonly sha256: string }[]
+
 /** The archive's comment and last bytes: the SHA-256 of all earlier bytes. */
 export const SEAL = 'sha256:'
 export const SEAL_LENGTH = SEAL.length + 64
 
 /** A ZIP archive as a stream. Files are read one after the other, as fast as the archive is read. An error of `write` destroys it. */
-export function zipOf(mtime: Date, write: (pack: Pack) => Promise<void>): Readable {
+export function zipOf(mtime: Date, write: (pack: Pack, files: Packed) => Promise<void>): Readable {
   const zip = new ZipFile()
-  const archive = sealing()
-  zip.outputStream.pipe(archive)
+  const files: Packed = []
   let current: Readable | null = null
+  const archive = pipeline(zip.outputStream, sealing(), () => current?.destroy())
   const pack: Pack = async (path, content) => {
     if (archive.destroyed) throw new Error('the archive was closed')
     const hash = createHash('sha256')
     const hashed = async function* () {
       for await (const chunk of content) {
-        const buffer = Buffer.from(chunk as Uint8Array)
-        hash.update(buffer)
-        yield buffer
+        hash.update(chunk)
+        yield chunk
       }
     }
     current = Readable.from(hashed(), { objectMode: false })
     // Documents are mostly compressed already.
     zip.addReadStream(current, path, { mtime, compressionLevel: 1 })
     await finished(current)
-    return hash.digest('hex')
+    const sha256 = hash.digest('hex')
+    files.push({ path, sha256 })
+    return sha256
   }
-  archive.on('close', () => current?.destroy())
   zip.on('error', (error) => archive.destroy(error as Error))
-  write(pack).then(
+  write(pack, files).then(
     () => zip.end({ comment: SEAL.padEnd(SEAL_LENGTH, '0'), forceZip64Format: false }),
     (error: Error) => archive.destroy(error),
   )

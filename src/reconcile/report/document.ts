@@ -1,11 +1,10 @@
 import type { FirstSeen } from './report-data.ts'
 import type { Tone, Verdict } from './verdict.ts'
 
-/** A link to a file next to the page. */
-export type Link = { readonly text: string; readonly href: string }
+/** Prose, a number, code to copy, such as an id or a command, or a text as it is, maybe with a link to a file next to the page. */
+export type Cell = string | number | { readonly code: string } | { readonly text: string; readonly href?: string }
 
-/** Prose, a number, code to copy, such as an id or a command, or a link. */
-export type Cell = string | number | { readonly code: string } | Link
+export type Fact = { readonly name: string; readonly value: Cell }
 
 export interface Column {
   readonly name: string
@@ -20,7 +19,7 @@ export interface Divergence {
 export type Block =
   | { readonly kind: 'text'; readonly texts: readonly string[] }
   | { readonly kind: 'list'; readonly items: readonly { readonly term?: string; readonly text: string }[] }
-  | { readonly kind: 'facts'; readonly rows: readonly { readonly name: string; readonly value: Cell }[] }
+  | { readonly kind: 'facts'; readonly rows: readonly Fact[] }
   | { readonly kind: 'table'; readonly columns: readonly Column[]; readonly rows: readonly (readonly Cell[])[] }
   | { readonly kind: 'divergences'; readonly divergences: readonly Divergence[] }
   | { readonly kind: 'chart'; readonly firstSeen: FirstSeen; readonly caption: string }

@@ -1,6 +1,6 @@
 import { chartMarkup, legendMarkup } from './chart.ts'
 import { documentOf } from './compose.ts'
-import type { Block, Cell, Column, Divergence, Link, ReportDocument, Section } from './document.ts'
+import type { Block, Cell, Column, Divergence, ReportDocument, Section } from './document.ts'
 import { html, Markup } from './markup.ts'
 import type { ReportData } from './report-data.ts'
 import { pageStyle } from './style.ts'
@@ -95,12 +95,9 @@ function divergencesMarkup(divergences: readonly Divergence[]): Markup {
 
 function cellMarkup(cell: Cell): Markup {
   if (typeof cell === 'number') return html`${number(cell)}`
-  if (typeof cell === 'object' && 'href' in cell) return linkMarkup(cell)
-  return typeof cell === 'string' ? withCode(cell) : codeMarkup(cell.code)
-}
-
-export function linkMarkup({ text, href }: Link): Markup {
-  return html`<a href="${encodeURI(href)}">${text}</a>`
+  if (typeof cell === 'string') return withCode(cell)
+  if ('code' in cell) return codeMarkup(cell.code)
+  return cell.href === undefined ? html`${cell.text}` : html`<a href="${encodeURI(cell.href)}">${cell.text}</a>`
 }
 
 /** Short names, such as table names, must not wrap. Longer texts, such as ids, may wrap. */
@@ -109,7 +106,7 @@ function codeMarkup(text: string): Markup {
 }
 
 /** @returns markup in which text in backticks is shown as code. */
-export function withCode(text: string): Markup {
+function withCode(text: string): Markup {
   const pieces = text.split('`')
   // If the number of backticks is odd, all of them stay as text.
   if (pieces.length % 2 === 0) return html`${text}`

@@ -51,11 +51,11 @@ ul.said li::before { content: ""; position: absolute; left: 0.1rem; top: 0.62em;
 .scroll { overflow-x: auto; }
 table { border-collapse: collapse; width: 100%; margin: 0.3rem 0 0.9rem; font-size: 0.9rem; }
 th, td { text-align: left; vertical-align: top; padding: 0.42rem 0.7rem 0.42rem 0; border-bottom: 1px solid var(--line); overflow-wrap: break-word; }
-thead th { color: var(--soft); font-weight: 550; font-size: 0.8rem; white-space: nowrap; }
+thead th { color: var(--soft); font-weight: 550; font-size: 0.8rem; }
 th:last-child, td:last-child { padding-right: 0; }
 code.word { white-space: nowrap; }
 td.n, th.n { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
-table.facts th { width: 9rem; color: var(--soft); font-weight: 450; }
+table.facts td { white-space: pre-wrap; } table.facts th { width: 9rem; color: var(--soft); font-weight: 450; }
 .differences th[scope="rowgroup"] { font-weight: 450; padding-top: 0.95rem; border-bottom: 0; color: var(--soft); }
 .differences td { width: 37%; overflow-wrap: anywhere; } .differences td:first-child { width: 26%; }
 .differences .was { color: var(--left); } .differences .is { color: var(--good); }
@@ -68,8 +68,6 @@ rect.w0 { fill: var(--w0); } rect.w1 { fill: var(--w1); } rect.w2 { fill: var(--
 .swatch.w0 { background: var(--w0); } .swatch.w1 { background: var(--w1); } .swatch.w2 { background: var(--w2); } .swatch.w3 { background: var(--w3); } .swatch.w4 { background: var(--w4); }
 .legend { display: flex; flex-wrap: wrap; gap: 0.3rem 1.4rem; margin: 0.55rem 0 0; padding: 0; list-style: none; font-size: 0.86rem; color: var(--soft); }
 .legend b { color: var(--ink); font-weight: 600; font-variant-numeric: tabular-nums; }
-article { margin: 0 0 1.1rem; } article h3 { margin: 0 0 0.2rem; } article p { margin: 0 0 0.2rem; }
-p.text { white-space: pre-wrap; overflow-wrap: anywhere; padding-left: 0.8rem; border-left: 2px solid var(--line); }
 footer { color: var(--soft); font-size: 0.82rem; padding: 1.1rem 2.5rem 0; } footer p { margin: 0 0 0.2rem; max-width: none; }
 @media (max-width: 46rem) {
   main { padding: 1.4rem 1.15rem; border-radius: 10px; } .tiles { grid-template-columns: repeat(2, 1fr); } footer { padding: 1rem 0 0; }
@@ -88,8 +86,8 @@ footer { color: var(--soft); font-size: 0.82rem; padding: 1.1rem 2.5rem 0; } foo
 @media print {
   html, main { background: #fff; } body { max-width: none; padding: 0; font-size: 10pt; } main { border: 0; border-radius: 0; padding: 0; overflow: visible; }
   * { print-color-adjust: exact; -webkit-print-color-adjust: exact; }
-  h2, h3 { break-after: avoid; } tr, article, figure, .verdict, .tiles, ul.said li { break-inside: avoid; } thead { display: table-header-group; }
+  h2, h3 { break-after: avoid; } tr, figure, .verdict, .tiles, ul.said li { break-inside: avoid; } thead { display: table-header-group; }
   .scroll { overflow: visible; } footer { padding: 4mm 0 0; border-top: 1px solid var(--line); margin-top: 6mm; }
-  table { font-size: 8.6pt; } thead th { white-space: normal; } .tiles b { font-size: 13pt; } .tiles span { font-size: 8pt; }
+  table { font-size: 8.6pt; } .tiles b { font-size: 13pt; } .tiles span { font-size: 8pt; }
 }
 `

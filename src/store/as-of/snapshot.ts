@@ -31,12 +31,6 @@ export interface SnapshotOf extends SubmissionRef {
   readonly happenedBy?: TimeText | undefined
 }
 
-/** A temporary SQLite database with the tables and views of the mirror. */
-export interface Snapshot {
-  readonly rows: Query
-  close(): void
-}
-
 /** The last change at or before a time; 0 if the first change is later. */
 export async function seqAt(q: Query, at: TimeText): Promise<number> {
   return await q.count(sql<{ seq: number }>`
@@ -57,30 +51,26 @@ export async function logStartOf(q: Query, { account, submissionId }: Submission
 }
 
 /**
- * Restores the rows of a submission: copies the current rows, then undoes later changes, newest first. Columns that the change log omits
- * are empty, except `stage`. Each row is copied before its changes are read, so a change in between does no harm.
+ * Restores the rows of a submission in a temporary SQLite database, and reads them: copies the current rows, then undoes later changes,
+ * newest first. Columns that the change log omits are empty, except `stage`. Each row is copied before its changes are read, so a change
+ * in between does no harm.
  */
-export async function openSnapshot(q: Query, of: SnapshotOf): Promise<Snapshot> {
+export async function readSnapshot<T>(q: Query, of: SnapshotOf, read: (rows: Query) => Promise<T>): Promise<T> {
   const { tx, close } = openTemporary(q)
   try {
     await createTables(tx)
-    await restore(q, tx, of)
-    return { rows: tx, close }
-  } catch (error) {
+    const own = { account: of.account, submission_id: of.submissionId }
+    for (const entity of entities as readonly Entity[]) await insert(tx, entity, await q.selectWhere(specWithoutRaw(entity), own))
+    await undoChanges(q, tx, of, [of.submissionId])
+    // The restored rows name shared rows. Those changed under their own submissions.
+    await undoChanges(q, tx, of, [of.submissionId, ...(await copyShared(q, tx, of))])
+    for (const table of of.happenedBy === undefined ? [] : [marketEvents.table, threadMessages.table])
+      await tx.run(sql`delete from ${sql.table(table)} where occurred_at > ${of.happenedBy}`)
+    await tx.run(sql`update submissions as s set stage = ${sql.raw(stageKey(tx))}`)
+    return await read(tx)
+  } finally {
     close()
-    throw error
   }
-}
-
-async function restore(q: Query, tx: Tx, of: SnapshotOf): Promise<void> {
-  const own = { account: of.account, submission_id: of.submissionId }
-  for (const entity of entities as readonly Entity[]) await insert(tx, entity, await q.selectWhere(specWithoutRaw(entity), own))
-  await undoChanges(q, tx, of, [of.submissionId])
-  // The restored rows name shared rows. Those changed under their own submissions.
-  await undoChanges(q, tx, of, [of.submissionId, ...(await copyShared(q, tx, of))])
-  for (const table of of.happenedBy === undefined ? [] : [marketEvents.table, threadMessages.table])
-    await tx.run(sql`delete from ${sql.table(table)} where occurred_at > ${of.happenedBy}`)
-  await tx.run(sql`update submissions as s set stage = ${sql.raw(stageKey(tx))}`)
 }
 
 /** Inserts the columns of the change log, and `raw`, which is never null. */

@@ -5,7 +5,7 @@ import { entities } from '../../../src/model/entities.ts'
 import { columnsWhere, type Entity, isInChangeLog, type Row } from '../../../src/model/entity.ts'
 import type { Observation } from '../../../src/model/observations.ts'
 import { keyText } from '../../../src/model/row-key.ts'
-import { openSnapshot, type SnapshotOf } from '../../../src/store/as-of/snapshot.ts'
+import { readSnapshot, type SnapshotOf } from '../../../src/store/as-of/snapshot.ts'
 import { lastAssignedSeq } from '../../../src/store/changes/log-ends.ts'
 import type { Db, Query } from '../../../src/store/engine/db.ts'
 import { openItemsOf, quotesOf } from '../../../src/store/mirror/open-work.ts'
@@ -114,12 +114,7 @@ function kept(entity: Entity, rows: readonly Row[]): Row[] {
 }
 
 async function restored(db: Db, of: SnapshotOf): Promise<Tables> {
-  const { rows: q, close } = await openSnapshot(db.read, of)
-  try {
-    return await tablesOf(q, of.account, of.submissionId)
-  } finally {
-    close()
-  }
+  return await readSnapshot(db.read, of, (q) => tablesOf(q, of.account, of.submissionId))
 }
 
 describe.each(testDatabases)('the rows of a submission as of a change, on $name', ({ open }) => {

@@ -2,10 +2,7 @@ import { useAddress } from '../../layout/search.ts'
 import { Moment } from '../../parts/time.tsx'
 import type { View } from './view.tsx'
 
-/**
- * Field for the time at which to show the submission, in the browser's time zone. The address contains this
- * time in UTC.
- */
+/** Field for the time to show, in the browser's time zone. The address contains the time in UTC. */
 export function AsOf({ shown }: { readonly shown?: View['as_of'] }) {
   const [{ at = '' }, set] = useAddress()
   const ms = Date.parse(at)

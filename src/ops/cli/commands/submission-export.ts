@@ -1,6 +1,4 @@
 import type { Command } from 'commander'
-import { UsageError } from '../../../base/errors.ts'
-import { createDocumentStorage } from '../../../documents/storage/create.ts'
 import { DeliveryVerifier } from '../../../upstream/webhook/signature.ts'
 import { parseMoment, parseSubmissionId } from '../../actions/arguments.ts'
 import { accountNamed } from '../../actions/names.ts'
@@ -34,27 +32,18 @@ async function write(c: CommandContext, given: string | undefined, { account, un
   await withStore(c, { accounts: 'optional', prepare: false, problems }, async ({ config, db }) => {
     if (submissionId === undefined || to === undefined) return
     const of = { account: account ?? accountNamed(config, account, '--account').name, submissionId }
-    const parts = { ...actionContextOf(c, db), config, storage: createDocumentStorage(config), version: c.version }
+    const parts = { ...actionContextOf(c, db), config, version: c.version }
     await writeNewFile(c, to, () => exportRecord(parts, of, time))
     c.host.stdout.write(`exported submission ${submissionId} to ${to}\n`)
   })
 }
 
 async function check(c: CommandContext, path: string): Promise<void> {
-  const { files, verified, unverified, problems } = await checkRecord(path, verifiersOf(c))
+  const { accounts } = settingsOf(c, { accounts: 'optional', problems: [] })
+  const verifiers = new Map(accounts.map(({ name, webhookSecrets }) => [name, new DeliveryVerifier(webhookSecrets)]))
+  const { files, verified, unverified, problems } = await checkRecord(path, verifiers)
   for (const problem of problems) c.host.stderr.write(`${problem}\n`)
   const signatures = `${pluralize(verified, 'signature')} verified, ${unverified} not checked`
   c.host.stdout.write(`${pluralize(files, 'file')} checked, ${pluralize(problems.length, 'problem')}; ${signatures}\n`)
   if (problems.length > 0) c.exitCode = exitCodes.failed
-}
-
-/** @returns signature verifiers by account; empty if the settings are invalid, so that no signature is checked. */
-function verifiersOf(c: CommandContext): ReadonlyMap<string, DeliveryVerifier> {
-  try {
-    const { accounts } = settingsOf(c, { accounts: 'optional', problems: [] })
-    return new Map(accounts.map(({ name, webhookSecrets }) => [name, new DeliveryVerifier(webhookSecrets)]))
-  } catch (error) {
-    if (!(error instanceof UsageError)) throw error
-    return new Map()
-  }
 }

@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import { createDocumentStorage } from '../../../documents/storage/create.ts'
 import { inOneAccount, moment, momentOf, submissionId } from '../../operations/inputs.ts'
 import { exportRecord } from '../../record/export.ts'
 import { fileAbout } from '../api/answers.ts'
@@ -18,8 +17,7 @@ const schema = {
 export function addExport(api: Api, p: AdminParts): void {
   api.get('/submissions/:account/:submission_id/export', { schema, config: { role: 'admin' } }, async (request, reply) => {
     const { account, submission_id: submissionId } = request.params
-    const config = p.config()
-    const parts = { ...actionContextFor(p, request), config, storage: createDocumentStorage(config), version: p.version }
+    const parts = { ...actionContextFor(p, request), config: p.config(), version: p.version }
     const archive = await exportRecord(parts, { account, submissionId }, momentOf(p, request.query.until))
     reply.header('content-disposition', `attachment; filename="record-${submissionId}.zip"`)
     return reply.type('application/octet-stream').send(archive as never)
