@@ -52,7 +52,7 @@ function recordEntry(r: RecordData, row: Row, title: string, columns: string): E
   return {
     at: row['occurred_at'] as TimeText,
     title,
-    facts: [...shown.map((column) => factOf(row, column)), ...files.map((file) => factOf(file, 'name'))],
+    facts: [...shown.map((column) => factOf(row, column)), ...files.map((file) => ({ ...factOf(file, 'name'), name: 'Attachment' }))],
     source: delivery ?? (via === 'webhook' ? `a signed delivery, stored ${stored}, that is no longer held.` : history),
     isUndelivered: delivery === undefined && via !== 'webhook' && via !== 'backfill',
   }
@@ -78,7 +78,13 @@ function changeEntry(r: RecordData, change: LoggedChange, firstCopyEnd: string):
   })
   if (facts.length === 0 && operation !== 'gone') return null
   const names = [...NAMES.map((column) => row[column]), textOf(r, row, 'market_name')].filter(Boolean)
-  const verb = requested ? 'request time' : operation === 'gone' ? 'no longer shown by the service' : isNew ? 'added' : 'changed'
+  const verb = requested
+    ? 'time that the service gives'
+    : operation === 'gone'
+      ? 'no longer shown by the service'
+      : isNew
+        ? 'added'
+        : 'changed'
   return {
     at: (requested ?? changed_at) as TimeText,
     title: `${[heading, names.join(', ')].filter(Boolean).join(': ')} (${verb})`,

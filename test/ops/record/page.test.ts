@@ -100,8 +100,8 @@ describe('the page of a record', () => {
       `Kestrel | $900 | general liability |  | ${utc(31)} |  |`,
       `Kestrel | $800 |  | yes | ${utc(36)} | ${utc(45)} |`,
     ])
-    expect(section('Bind requests')[0]).toContain('Request time given by the service (also for drafts)')
-    expect(section('Bind requests')[1]).toBe(`Kestrel | $900 | Bound | ${utc(20)} | POL-7 |`)
+    expect(section('Bind requests')[1]).toContain('Time that the service gives')
+    expect(section('Bind requests')[2]).toBe(`Kestrel | $900 | Bound | ${utc(20)} | POL-7 |`)
     expect(section('Conditions of bind requests').at(-1)).toBe('Kestrel | Signed application | pending |')
     expect(section('Statements to confirm for bind requests').slice(1)).toEqual([
       'Market | Item | Value shown by the service, not yet confirmed |',
@@ -121,7 +121,7 @@ describe('the page of a record', () => {
     expect(titles).toEqual([
       `${utc(1)} · Kestrel: market added to the submission`,
       `${utc(5)} · Kestrel: quote received`,
-      `${utc(20)} · Bind requests: Kestrel (request time)`,
+      `${utc(20)} · Bind requests: Kestrel (time that the service gives)`,
       `${utc(35)} · Kestrel: quote received`,
       `${utc(40)} · Message in the service's chat from the brokerage`,
       `${utc(44)} · Quotes: Kestrel (changed)`,
