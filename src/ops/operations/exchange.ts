@@ -3,9 +3,9 @@ import type { Config, DestinationConfig } from '../../config/config.ts'
 import type { Row } from '../../model/entity.ts'
 import { maskedRow, maskedText, maskedValues } from '../../model/masking.ts'
 import { personalDataFilter } from '../../model/personal.ts'
-import { findChange } from '../../store/changes/reader.ts'
 import type { Query } from '../../store/engine/db.ts'
 import { findOutboxRows, type OutboxEntry } from '../../store/outbox/queries.ts'
+import { contentOfOutboxRow } from '../../store/outbox/rows.ts'
 import { record, time } from '../output/schema.ts'
 import { fieldsText } from '../output/text.ts'
 import { hiderOf } from '../status/settings.ts'
@@ -31,7 +31,7 @@ const exchanged = record('Exchange', {
     seq: z.int(),
     changed_at: time.nullable(),
     before: columns,
-    after: columns.describe('columns sent; null if the log no longer has the change'),
+    after: columns.describe('columns sent; of a snapshot row, all; null if the log no longer has the change'),
   }),
   answer: z
     .object({ at: time, status: z.int().nullable(), text: z.string().nullable() })
@@ -87,15 +87,18 @@ function addressOf(destination: DestinationConfig | undefined, hide: (text: stri
  */
 async function contentOf(q: Query, row: OutboxEntry, destination: DestinationConfig | undefined) {
   const { message_id, entity, operation, seq } = row
-  const change = await findChange(q, seq)
+  const sent = await contentOfOutboxRow(q, row.outbox_id)
   const strip = personalDataFilter(destination?.personalFields ?? [], destination?.taxIdFields)
   const shown = (part: Row | null) => {
-    const sent = strip(entity, part)
-    return sent === null ? null : maskedRow(entity, sent)
+    const stripped = strip(entity, part)
+    return stripped === null ? null : maskedRow(entity, stripped)
   }
-  const [before, after] = [change?.before ?? null, change?.after ?? null]
+  const [before, after, changedAt] = [sent?.before ?? null, sent?.after ?? null, sent?.changedAt ?? '']
   return {
-    content: { message_id, entity, operation, seq, changed_at: change?.changed_at ?? null, before: shown(before), after: shown(after) },
+    content: {
+      ...{ message_id, entity, operation, seq },
+      ...{ changed_at: changedAt === '' ? null : changedAt, before: shown(before), after: shown(after) },
+    },
     personal: personalOf(entity, before, after),
   }
 }
@@ -104,10 +107,10 @@ function personalOf(entity: string, before: Row | null, after: Row | null): stri
   return [before, after].flatMap((part) => (part === null ? [] : maskedValues(entity, part)))
 }
 
-/** @returns the personal values in the change of an outbox row. Mask these values in the destination's answer. */
-export async function personalValuesOf(q: Query, { seq, entity }: Pick<OutboxEntry, 'seq' | 'entity'>): Promise<string[]> {
-  const change = await findChange(q, seq)
-  return personalOf(entity, change?.before ?? null, change?.after ?? null)
+/** @returns the personal values in the content of an outbox row. Mask these values in the destination's answer. */
+export async function personalValuesOf(q: Query, row: Pick<OutboxEntry, 'outbox_id' | 'entity'>): Promise<string[]> {
+  const sent = await contentOfOutboxRow(q, row.outbox_id)
+  return personalOf(row.entity, sent?.before ?? null, sent?.after ?? null)
 }
 
 export const operations = [exchange]

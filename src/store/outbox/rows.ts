@@ -187,6 +187,15 @@ export async function deliveredRows(q: Query, outboxIds: readonly number[]): Pro
   return await completed(q, await readRows(q, taken))
 }
 
+/**
+ * Reads the content of an outbox row as a sender would get it now: of a snapshot row, the row itself. Null if the
+ * outbox row doesn't exist.
+ */
+export async function contentOfOutboxRow(q: Query, outboxId: number): Promise<Pick<OutboxRow, 'changedAt' | 'before' | 'after'> | null> {
+  const [row] = await readRows(q, sql`${givenIds(q, [outboxId])} join sync_outbox o on o.outbox_id = given.outbox_id`)
+  return row === undefined ? null : outboxRow(row, null, null)
+}
+
 async function completed(q: Query, found: readonly Found[]): Promise<OutboxRow[]> {
   const known = await presentSubmissions(q, found)
   const directionOf = await readDirections(q, found)

@@ -129,6 +129,30 @@ describe.each(testDatabases)('destinations and their outbox by the admin routes,
     expect((await rig.ask('GET', '/outbox/nothing/exchange')).status).toBe(404)
   })
 
+  it('shows a snapshot row itself, and masks its values in the answer, not the change with its number', async () => {
+    await tryFirst(rig.db, 'ams', { state: 'dead' })
+    const [dead] = (await listed('?state=dead')).items
+    const other = (await changesOf(rig.db)).find(({ entity }) => entity === 'submissions')
+    const changed_at = '2026-01-20T12:00:00.000000Z'
+    const snapshot = JSON.stringify({
+      changed_at,
+      after: { submission_id: SUBMISSION, message_id: 'of the snapshot', body_text: 'Whole row' },
+    })
+    const error = 'answered 422: Whole row is no note'
+    await rig.db.write('test', (tx) =>
+      tx.sql
+        .updateTable('sync_outbox')
+        .set({ snapshot, seq: other?.seq ?? 0, error })
+        .where('outbox_id', '=', dead?.outbox_id ?? 0)
+        .execute(),
+    )
+    const { json: shown } = await rig.ask<Page<Record<string, unknown>>>('GET', `/outbox/${dead?.outbox_id}/exchange`)
+    const request = { seq: other?.seq, changed_at, before: null, after: { submission_id: SUBMISSION, message_id: 'of the snapshot' } }
+    expect(shown.items).toMatchObject([{ request, answer: { text: 'answered 422: •••• is no note' } }])
+    const failures = (await rig.ask<Page<{ reason: string }>>('GET', '/destinations/ams/failures')).json
+    expect(failures.items).toMatchObject([{ reason: expect.not.stringContaining('Whole row') }])
+  })
+
   it('retries and skips, and records how many', async () => {
     await tryFirst(rig.db, 'ams', { state: 'dead' })
     const [dead] = (await listed('?state=dead')).items
