@@ -5,7 +5,7 @@ import { findDestination } from '../../store/outbox/destinations.ts'
 import type { NewOutboxRow } from '../../store/outbox/fan-out.ts'
 import { knownAmong, passedText } from '../../store/outbox/passed.ts'
 import { changesToPreview } from '../../store/outbox/resend.ts'
-import { rowsAsSent } from '../../store/outbox/rows.ts'
+import { ID_NOT_KNOWN, rowsAsSent } from '../../store/outbox/rows.ts'
 import type { PushItem } from '../contract/delivery.ts'
 import { ContentFilter, type JudgedRow, judgeRows } from '../queue/judge.ts'
 import { rowsFor, wholeRow } from '../queue/queued-rows.ts'
@@ -53,7 +53,9 @@ export async function previewChanges(
     const { of = item.seq, notSent = null, error = null } = shown[place] ?? {}
     if (emptied.has(of)) return { item, error: null, notSent: 'not sent: a purge has emptied it' }
     if (!passing.has(of)) return { item, error: null, notSent: FILTERED }
-    return { item, error, notSent: error === null ? (notSent ?? notSentReason(destination, item, false)) : null }
+    const reason = notSent ?? notSentReason(destination, item, false)
+    // Nobody misses the target's id of a record that the filter left out.
+    return { item, error, notSent: error !== null ? null : item.leftFilter && reason === ID_NOT_KNOWN ? FILTERED : reason }
   })
 }
 

@@ -174,6 +174,16 @@ describe.each(testDatabases)('a destination with a filter on $name', ({ open }) 
     expect(await preview('entity = "quotes"', seq)).toMatchObject({ notSent: 'not sent: the filters of the destination leave it out' })
     await fanFiltered(filteredFanOut(db, some))
     expect(await preview('entity = "quotes"', seq)).toMatchObject({ notSent: null, item: { operation: 'update', leftFilter: true } })
+    const { seq: inserted = 0 } = (await changesOf(db)).find(({ entity, operation }) => entity === 'lanes' && operation === 'insert') ?? {}
+    const request = { method: 'POST', url: 'https://ams.example', headers: {}, body: '{}' }
+    const update = { ...request, method: 'PATCH', url: 'https://ams.example/1' }
+    const [unsent] = await previewChanges(
+      db.read,
+      { ...to('entity = "quotes"'), kind: 'http', request, update } as never,
+      { seq: inserted },
+      5,
+    )
+    expect(unsent).toMatchObject({ notSent: 'not sent: the filters of the destination leave it out' })
     expect(await preview('$number(row.chip)', seq)).toMatchObject({ notSent: null, error: expect.stringMatching(/^filter failed: /) })
   })
 })
