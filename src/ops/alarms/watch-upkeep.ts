@@ -1,7 +1,7 @@
 import { msFromTime, type TimeText } from '../../model/time.ts'
 import { lastSlot } from '../../reconcile/run/schedule.ts'
 import type { Query } from '../../store/engine/db.ts'
-import { listProcesses } from '../../store/upkeep/processes.ts'
+import { countServing } from '../../store/upkeep/processes.ts'
 import { lastUpkeep } from '../../store/upkeep/upkeep.ts'
 import { type Problem, problem } from '../health/problem.ts'
 import { ago, shortTime } from '../output/text.ts'
@@ -49,14 +49,14 @@ export function retentionWaits(reason: string, since: TimeText | null = null): P
 
 /**
  * @returns `retention_waits` if retention waits for an operator, or `retention_late` if its last run is too old.
- * Returns `retention_late` only while a process other than a `sync` or `reconcile` command is running.
+ * Returns `retention_late` only while a `serve` process is running.
  */
 export async function retentionProblems(q: Query, nowMs: number): Promise<Problem[]> {
   const last = await lastUpkeep(q, 'retention')
   if (last?.waits_for != null) return [retentionWaits(last.waits_for, last.waits_since)]
   const ran = last?.ended_at ?? last?.began_at ?? null
   if (ran === null || nowMs - msFromTime(ran) <= RETENTION_LATE_MS) return []
-  const isServed = (await listProcesses(q)).some(({ role }) => role !== 'sync' && role !== 'reconcile')
+  const isServed = (await countServing(q)) > 0
   const text = `retention has not finished for ${ago(ran, nowMs)}, so the database grows`
   return isServed ? [problem('retention_late', { since: ran }, 'on', text)] : []
 }

@@ -16,7 +16,7 @@ import { openDb } from '../../store/open/open.ts'
 import { isServeLockHeld, requireDatabaseFile } from '../../store/open/serve-lock.ts'
 import { serverRoles, severalPrimaries } from '../../store/postgres/server-roles.ts'
 import { type DatabaseHealth, probeListening, readDatabaseHealth } from '../../store/upkeep/database-health.ts'
-import { listProcesses } from '../../store/upkeep/processes.ts'
+import { countServing } from '../../store/upkeep/processes.ts'
 import { readReplication } from '../../store/upkeep/replication.ts'
 import { lastUpkeep } from '../../store/upkeep/upkeep.ts'
 import { diskNearlyFull, diskSpace } from '../alarms/watch-disk.ts'
@@ -65,7 +65,7 @@ export async function* checkDatabase(config: Config, db: Db): AsyncGenerator<Fin
     return
   }
   const { last_seq } = await logEnds(db.read)
-  const serving = (await listProcesses(db.read)).filter(({ role }) => role !== 'sync' && role !== 'reconcile').length
+  const serving = await countServing(db.read)
   const tables = missing.length === 0 ? 'tables up to date, ' : ''
   yield good(ABOUT, `${config.database.kind}, ${tables}${pluralize(last_seq, 'change')} logged, ${runningText(config, serving)}`)
   for (const end of await findWrongEnds(db.read)) {

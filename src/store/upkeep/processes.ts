@@ -59,6 +59,13 @@ export async function isCommandReading(q: Query): Promise<boolean> {
   return (await listProcesses(q)).some(({ role }) => role === 'sync' || role === 'reconcile')
 }
 
+const SERVING: readonly string[] = ['all', 'receive', 'work'] satisfies ProcessRole[]
+
+/** Counts live `serve` processes. Leaves out commands. */
+export async function countServing(q: Query): Promise<number> {
+  return (await listProcesses(q)).filter(({ role }) => SERVING.includes(role)).length
+}
+
 /** Lists live processes, oldest first. */
 export function listProcesses(q: Query) {
   return q.all(sql<Columns<'sync_processes', 'process_id' | 'role' | 'version' | 'started_at' | 'seen_at'>>`

@@ -1,5 +1,7 @@
 import { expect, it } from 'vitest'
+import { retentionProblems } from '../../../src/ops/alarms/watch-upkeep.ts'
 import { lastSlot } from '../../../src/reconcile/run/schedule.ts'
+import { recordHeartbeat } from '../../../src/store/upkeep/processes.ts'
 import { claimUpkeep, endUpkeep, setUpkeepWait } from '../../../src/store/upkeep/upkeep.ts'
 import { onSqlite } from '../../tools/databases.ts'
 import { HOUR, MINUTE, openWatch } from './rig.ts'
@@ -38,4 +40,17 @@ it.each(onSqlite)('a failed or missing backup raises an alarm until one is made,
   const made = await begin()
   await made('ran')
   expect(await lookLater()).toEqual([])
+})
+
+it.each(onSqlite)('late retention raises an alarm while `serve` runs, not while only a command runs, on $name', async (database) => {
+  const rig = await openWatch(database)
+  const lease = await claimUpkeep(rig.db, 'retention', { slot: '', settings: '' }, MINUTE)
+  if (typeof lease === 'string') throw new Error(lease)
+  await endUpkeep(rig.db, lease, 'ran')
+  rig.clock.advance(5 * 24 * HOUR)
+  for (const role of ['sync', 'reconcile', 'verify', 'receive'] as const) {
+    await recordHeartbeat(rig.db, { id: role, role, version: '1' })
+    const late = (await retentionProblems(rig.db.read, rig.clock.now())).map(({ name }) => name)
+    expect([role, late]).toEqual([role, role === 'receive' ? ['retention_late'] : []])
+  }
 })
