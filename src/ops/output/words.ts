@@ -94,9 +94,9 @@ const words: Readonly<Record<string, string>> = {
   webhook_silence: 'webhooks stopped',
 }
 
-/** @returns the word to display for a name. */
+/** @returns the word to display for a name. A name with a dot, such as the type of a webhook, is displayed as it is. */
 export function wordOf(name: string): string {
-  return words[name] ?? name.replaceAll('_', ' ')
+  return words[name] ?? (name.includes('.') ? name : name.replaceAll('_', ' '))
 }
 
 /** @returns the word to display for a name, with a capital letter for a heading. */

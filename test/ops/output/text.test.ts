@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { table } from '../../../src/ops/output/table.ts'
 import { ago, pluralize, printableLine, shortTime, when, wrapped } from '../../../src/ops/output/text.ts'
+import { wordOf } from '../../../src/ops/output/words.ts'
 
 describe('text for a terminal', () => {
   it('keeps no line break in a line', () => {
@@ -24,6 +25,13 @@ describe('text for a terminal', () => {
     expect(shortTime('2026-01-09T23:59:18.123456Z')).toBe('2026-01-09 23:59:18')
     expect([pluralize(1, 'read'), pluralize(2, 'delivery', 'deliveries')]).toEqual(['1 read', '2 deliveries'])
   })
+})
+
+it('keeps a name with a dot, such as the type of a webhook, as it is', () => {
+  expect([wordOf('submission_mirror.self_delivery'), wordOf('quote_received')]).toEqual([
+    'submission_mirror.self_delivery',
+    'quote received',
+  ])
 })
 
 describe('a text', () => {
