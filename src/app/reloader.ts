@@ -3,6 +3,7 @@ import type { KnownSecrets, Log } from '../base/log.ts'
 import type { Observer } from '../base/observer.ts'
 import type { Config } from '../config/config.ts'
 import { secretValues } from '../config/secret-values.ts'
+import { UNSET } from '../config/sources/file.ts'
 import type { ReloadResult } from '../ops/actions/reload.ts'
 import { compareSettings, type SettingsChange } from './settings-changes.ts'
 
@@ -19,6 +20,13 @@ export interface ReloaderOptions {
 }
 
 const STOPPING = ['the process is stopping, so the settings were not reloaded. The next start reads them.']
+
+/** A running process keeps its environment, so setting the variable for the command that reloads isn't enough. */
+const UNSET_HERE = 'which is not set for `serve`. Set it there and restart `serve`'
+
+function problemsOf(error: unknown): readonly string[] {
+  return error instanceof UsageError ? error.problems.map((problem) => problem.replace(UNSET, UNSET_HERE)) : [messageOf(error)]
+}
 
 /**
  * Reloads the settings of a running process (trap 37). If any setting is invalid, nothing changes. Reloads run one at a
@@ -64,7 +72,7 @@ export class Reloader {
       change = compareSettings(this.#o.current(), wanted)
       if (change.applied.length > 0) await this.#o.apply(change.config)
     } catch (error) {
-      return this.#report({ problems: error instanceof UsageError ? error.problems : [messageOf(error)] })
+      return this.#report({ problems: problemsOf(error) })
     }
     const { applied, needsRestart } = change
     return this.#report({ applied, needsRestart })

@@ -71,6 +71,13 @@ describe('reloads', () => {
     expect(lines.join('')).toContain('by [redacted]')
   })
 
+  it("say that the running process lacks a variable, because setting it for the command doesn't help", async () => {
+    const { reloader } = rig(async () => loadConfig(withFile('log: { level: "${AMS_LEVEL}" }', account)))
+    const expected =
+      'log.level in CONFIG_FILE refers to the variable AMS_LEVEL, which is not set for `serve`. Set it there and restart `serve`'
+    expect((await reloader.reload()).problems).toEqual([expected])
+  })
+
   it("report every problem and change nothing if the settings are invalid or can't be applied", async () => {
     const problems = ['one is wrong', 'another is wrong']
     const bad = rig(async () => {

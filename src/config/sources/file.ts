@@ -57,6 +57,9 @@ const IS_FILE_NAME = /^[\w./~-]+\.(?:ya?ml|json)$/i
 /** Placeholder for a reference where only the text around the reference matters. */
 export const REFERENCE = '\uE000'
 
+/** End of the problem of a reference to a variable that has no value. */
+export const UNSET = 'which is not set; set it'
+
 /** Matches `$${`, and a reference, even without its closing brace. */
 const REFERENCES = /\$\$\{|\$\{([^}]*)(\}?)/g
 
@@ -127,7 +130,7 @@ class ReferenceExpander {
     if (value !== undefined && value.trim() !== '') return value
     // Shows only names in capital letters, because any other name might be a misplaced secret.
     const shown = /^[A-Z]+(?:_[A-Z0-9]+)*$/.test(name) ? ` ${name}` : ''
-    return fail(`refers to the variable${shown}, which is not set; set it`)
+    return fail(`refers to the variable${shown}, ${UNSET}`)
   }
 
   #file(path: string, fail: (problem: string) => string): string {
