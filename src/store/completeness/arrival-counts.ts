@@ -37,6 +37,19 @@ export async function countArrivals(db: Db): Promise<boolean> {
   })
 }
 
+/** Counts an account's events and messages that `countArrivals` hasn't counted yet. @param mark see `arrivalsMark`. */
+export async function uncountedArrivals(q: Query, account: string, mark: number): Promise<Readonly<Record<Way, number>>> {
+  const sums = { webhook: 0, poll: 0, backfill: 0, reconcile: 0 }
+  const ends = await logEnds(q)
+  if (ends.last_seq <= mark) return sums
+  for (const each of await arrivalsBetween(q, mark, ends.last_seq)) if (each.account === account) sums[wayOf(each.cause)] += each.n
+  return sums
+}
+
+/** SQL for the number of the last change that `countArrivals` has counted. */
+export const arrivalsMark = sql<number>`(
+  select coalesce(max(value), 0) from sync_counters where account = ${ALL} and name = ${MARK} and label = '')`
+
 export async function addCount(tx: Tx, { account, entity, hour, n }: HourCount, what: Count): Promise<void> {
   const of = (count: Count) => (count === what ? n : 0)
   await tx.sql
@@ -67,10 +80,10 @@ function wayOf(cause: string): Way {
   return ways.find((way) => way === cause) ?? 'poll'
 }
 
-async function arrivalsBetween(tx: Tx, after: number, upTo: number): Promise<(HourCount & { readonly cause: string })[]> {
-  return await tx.all(sql<HourCount & { cause: string }>`
+async function arrivalsBetween(q: Query, after: number, upTo: number): Promise<(HourCount & { readonly cause: string })[]> {
+  return await q.all(sql<HourCount & { cause: string }>`
     select account, entity, cause, hour, count(*) as n from (
-      select account, entity, cause, ${hourOf(tx, 'changed_at')} as hour from changes
+      select account, entity, cause, ${hourOf(q, 'changed_at')} as hour from changes
       where seq > ${after} and seq <= ${upTo} and operation = 'insert' and entity in ('market_events', 'thread_messages')) as arrived
     group by account, entity, cause, hour order by account, hour, entity`)
 }

@@ -3,14 +3,27 @@ import type { TimeText } from '../../model/time.ts'
 import type { Query } from '../engine/db.ts'
 import type { AccountCompletenessView, CompletenessView } from '../schema/completeness.ts'
 import type { Columns } from '../schema/tables.ts'
+import { arrivalsMark, uncountedArrivals } from './arrival-counts.ts'
 
 /**
- * Completeness of an account; null if the account was never configured.
+ * Completeness of an account; null if the account was never configured. Also counts the arrivals since the last count
+ * of `countArrivals`, which runs once a minute.
  * Reads every submission, so don't call this function from a timer.
  */
 export async function accountCompleteness(q: Query, account: string): Promise<AccountCompletenessView | null> {
-  const row = await q.sql.selectFrom('account_completeness').selectAll().where('account', '=', account).executeTakeFirst()
-  return row ?? null
+  // One statement, so that another process can't count arrivals between the view and the mark.
+  const view = q.sql.selectFrom('account_completeness').selectAll().select(arrivalsMark.as('mark'))
+  const row = await view.where('account', '=', account).executeTakeFirst()
+  if (row === undefined) return null
+  const { mark, ...known } = row
+  const { webhook, poll, backfill, reconcile } = await uncountedArrivals(q, account, mark)
+  return {
+    ...known,
+    known_by_webhook: known.known_by_webhook + webhook,
+    known_by_poll: known.known_by_poll + poll,
+    known_by_backfill: known.known_by_backfill + backfill,
+    known_by_reconcile: known.known_by_reconcile + reconcile,
+  }
 }
 
 /** Oldest `reconciled_at` of an account's submissions; null if no submission is reconciled. Uses an index. */

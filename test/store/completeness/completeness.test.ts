@@ -55,9 +55,15 @@ describe.each(testDatabases)('completeness on $name', (database) => {
     ])
     await applyAll(db, [observedEvent('acme', ONE, wireEvent(3), byWebhook)])
     expect((await unannounced(db.read, 'acme')).sort()).toEqual([event(2), uuid(2, 4)].sort())
+    // Complete before the counter of `serve` runs, and not counted twice after it.
+    const known = async () => (await accountCompleteness(db.read, 'acme')) as object
+    const sums = { known_by_webhook: 1, known_by_poll: 3, known_by_backfill: 1, known_by_reconcile: 0 }
+    expect(await known()).toMatchObject(sums)
+    expect(await known()).not.toHaveProperty('mark')
 
     expect(await countArrivals(db)).toBe(false)
     expect(await countArrivals(db)).toBe(false)
+    expect(await known()).toMatchObject(sums)
     const counts = async () =>
       (await db.read.sql.selectFrom('arrival_counts').selectAll().orderBy('account').orderBy('entity').execute()) as object[]
     const changed = (await db.read.sql.selectFrom('changes').select('changed_at').limit(1).executeTakeFirstOrThrow()).changed_at
