@@ -7,6 +7,7 @@ import type { Log } from '../base/log.ts'
 import { runExit } from '../reconcile/run/outcome.ts'
 import { changesAfter } from '../store/changes/reader.ts'
 import { countArrivals } from '../store/completeness/arrival-counts.ts'
+import { unannounced } from '../store/completeness/lost-webhooks.ts'
 import type { Db } from '../store/engine/db.ts'
 import { someKnownId } from '../store/mirror/submissions.ts'
 import { openDb } from '../store/open/open.ts'
@@ -35,7 +36,6 @@ const PAGE = 500
  * stay fast even after the service throttles the program.
  */
 const FAST_SETTINGS = {
-  WEBHOOK_LOST_AFTER: '5s',
   POLL_ACTIVE: '1s',
   POLL_QUIET: '2s',
   POLL_MAX: '2s',
@@ -112,7 +112,15 @@ export async function runDemo(options: DemoOptions): Promise<boolean> {
       screen.text('Everything keeps running until Ctrl+C. Issues to fix in the console:')
       for (const issue of issues) screen.text(`- ${issue}`)
     }
-    const { isGood, lines } = verdictOf({ compared, pushed, badSignatures: ams.badSignatures, tally: arrivals.tally, reconciliation })
+    const withoutWebhook = arrivals.withoutWebhook(await unannounced(db.read, ACCOUNT))
+    const { isGood, lines } = verdictOf({
+      compared,
+      pushed,
+      badSignatures: ams.badSignatures,
+      tally: arrivals.tally,
+      withoutWebhook,
+      reconciliation,
+    })
     for (const line of lines) screen.text(line)
     if (options.hold) await Promise.race([whenAborted(host.signal), ...run.children.map((child) => child.died)])
     return isGood && isExported

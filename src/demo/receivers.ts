@@ -40,6 +40,8 @@ destinations:
     mapping: required
     allow_private: true
     schedule: [300ms]
+webhooks:
+  lost_after: 5s
 documents:
   dir: ${JSON.stringify(join(dirname(database), 'documents'))}
   hosts: []

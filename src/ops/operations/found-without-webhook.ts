@@ -20,7 +20,9 @@ const found = record('FoundWithoutWebhook', {
   known_at: time.describe('when a feed read found it'),
   known_via: z.string().describe('`poll`, `full_read` (a full re-read of the feed), `reconcile`'),
   lost: z.boolean().describe('its webhook did not arrive within `WEBHOOK_LOST_AFTER`'),
-  before_tracked: z.boolean().describe('it happened before the submission was tracked, so its webhook may have arrived earlier'),
+  before_tracked: z
+    .boolean()
+    .describe('it happened before the submission was tracked, so the service may have sent its webhook to another address'),
 })
 
 type Found = z.output<typeof found>
@@ -41,7 +43,7 @@ const lost = operation({
     'Found without a webhook, newest first',
     [
       ...(['known_at', 'known_via', 'occurred_at', 'insured_name', 'what', 'market_name', 'submission_id'] as const),
-      ['webhook', (each) => (each.before_tracked ? 'before it was tracked' : each.lost ? 'lost' : 'may still come')],
+      ['webhook', (each) => (each.lost ? (each.before_tracked ? 'lost (older than tracking)' : 'lost') : 'may still come')],
     ],
     'A webhook announced every event and message.',
   ],
@@ -73,7 +75,7 @@ export async function newestFound(
   return found
     .sort((a, b) => (a.known_at === b.known_at ? (a.record_id < b.record_id ? -1 : 1) : a.known_at < b.known_at ? 1 : -1))
     .slice(0, limit)
-    .map((each) => ({ ...each, lost: !each.before_tracked && Date.parse(each.known_at) < ripe }))
+    .map((each) => ({ ...each, lost: Date.parse(each.known_at) < ripe }))
 }
 
 export const operations = [lost]

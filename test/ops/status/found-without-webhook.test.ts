@@ -54,14 +54,20 @@ it.each(testDatabases)('a record found by a poll is listed until its webhook com
   expect((await found()).map(({ lost }) => lost)).toEqual([false, true, true])
   const [first] = await found({ account: ACCOUNT, limit: 1 })
   expect(first).toMatchObject({ account: ACCOUNT, submission_id: submission, known_via: 'poll' })
-  // Happened long before the service could have sent a webhook.
+  // Happened long before the service could have sent a webhook. Counts as lost, as in `status` and `completeness`.
   await applyAll(db, [observedEvent(ACCOUNT, submission, wireEvent(5, { occurred_at: '2020-01-01T00:00:00Z' }), byPoll)])
   clock.advance(16 * MINUTE_MS)
   expect((await found({ account: ACCOUNT })).map((each) => [each.record_id, each.before_tracked, each.lost])).toContainEqual([
     uuid(1, 5),
     true,
-    false,
+    true,
   ])
+  const { lost_webhooks } = await db.read.sql
+    .selectFrom('completeness')
+    .select('lost_webhooks')
+    .where('account', '=', ACCOUNT)
+    .executeTakeFirstOrThrow()
+  expect((await found({ account: ACCOUNT })).filter(({ lost }) => lost)).toHaveLength(lost_webhooks)
   await db.write('test', (tx) => tx.sql.deleteFrom('sync_arrivals').where('record_id', '=', uuid(1, 5)).execute())
   await applyAll(db, [observedEvent(ACCOUNT, submission, wireEvent(1), byWebhook)])
   expect(await ids({ account: ACCOUNT })).toEqual([uuid(2, 1)])

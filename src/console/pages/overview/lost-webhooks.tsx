@@ -57,8 +57,8 @@ function whatHappened({ what, market_name }: Found): string {
 }
 
 function Webhook({ found: { lost, before_tracked } }: { readonly found: Found }) {
-  if (before_tracked) return <Chip word="before tracking" tone="unknown" />
-  return lost ? <Chip word="lost" tone="bad" /> : <Chip word="late" tone="waiting" />
+  if (!lost) return <Chip word="late" tone="waiting" />
+  return before_tracked ? <Chip word="lost, older than tracking" tone="bad" /> : <Chip word="lost" tone="bad" />
 }
 
 function howFound({ occurred_at, known_at, known_via }: Found): string {
