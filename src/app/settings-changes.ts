@@ -1,5 +1,6 @@
 import type { AccountConfig, Config, DestinationConfig } from '../config/config.ts'
 import { sameSettings } from '../config/same-settings.ts'
+import { spanText } from '../ops/output/text.ts'
 
 /**
  * Settings that the process uses only at startup, for example to open a database or a port. Changing these
@@ -55,13 +56,21 @@ export function compareSettings(before: Config, wanted: Config): SettingsChange 
       ...(sameSettings(before.ops.tokens, ops.tokens) ? [] : [`OPS_TOKENS: ${tokensText(ops.tokens)}`]),
       ...(sameSettings(before.ops.oidc, ops.oidc) ? [] : ['ops.oidc: changed']),
       ...(sameSettings(otherOps(before), otherOps(config)) ? [] : ['ops: other settings changed']),
-      ...other.map((key) => `${nameOf(key)}: changed`),
+      ...other.map((key) => (key === 'shutdownGraceMs' ? graceText(before, config) : `${nameOf(key)}: changed`)),
     ],
   }
 }
 
 function otherOps({ ops: { tokens: _tokens, oidc: _oidc, ...others } }: Config) {
   return others
+}
+
+/** @returns the new SHUTDOWN_GRACE. Its default depends on whether a destination isn't idempotent. */
+function graceText(before: Config, now: Config): string {
+  const careful = ({ destinations }: Config) => destinations.filter(({ idempotent }) => !idempotent).map(({ name }) => name)
+  const [old, names] = [careful(before), careful(now)]
+  const why = old.length > 0 || names.length === 0 ? '' : ` (${names.join(', ')} ${names.length === 1 ? "isn't" : "aren't"} idempotent)`
+  return `SHUTDOWN_GRACE is now ${spanText(now.shutdownGraceMs)}${why}`
 }
 
 function nameOf(key: string): string {

@@ -36,8 +36,8 @@ const REPEATED = [
 /** Issues that the demo leaves, in the order in which `status` lists them. */
 const ADVICE = [
   /^• 1 document of account default cannot be fetched, because DOCUMENT_HOSTS does not list documents\.invalid/m,
-  /^• 1 change for destination accounting is dead-lettered \(for/m,
-  /^• 1 submission needs an AMS client \(destination accounting\) \(for/m,
+  /^• 1 change for destination accounting is dead-lettered \(began/m,
+  /^• 1 submission needs an AMS client \(destination accounting\) \(began/m,
 ]
 /** By webhook, by polling, backfill; of what was found without a webhook a part counts as lost. */
 const LOST = /^default +[1-9]\d* +[1-9]\d* +[1-9]\d* +0 +([1-9]\d*) +[1-9][\d.]* % +[1-9][\d.]* %$/m
@@ -85,7 +85,7 @@ it('the demo shows every kind of arrival on one screen, ends with a good verdict
   const amsLog = readFileSync(join(folder, 'ams.log'), 'utf8')
   for (const answered of ['200', '503', 'gone']) expect(amsLog).toMatch(new RegExp(`^\\S+Z  ${answered} `, 'm'))
   // At the turn of an hour, the share of lost webhooks is reported too.
-  expect(status.out.match(/^• (?!no webhook announced).*(?= \(for)/gm)).toHaveLength(ADVICE.length)
+  expect(status.out.match(/^• (?!no webhook announced).*(?= \(began)/gm)).toHaveLength(ADVICE.length)
   expect(fixed).toEqual({ dead: 0, queued: 0, unmapped_streams: 0, accepted: 1 })
   expect(status.out).toMatch(/^account +reconciled +never +oldest reconciled\ndefault +12 +0 +\d+ s ago$/m)
 })

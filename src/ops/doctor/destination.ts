@@ -28,7 +28,7 @@ export async function* checkDestination(p: DoctorParts, destination: Destination
   }
   const status = (await readPushStatus(db.read, p.config)).find((each) => each.destination === destination.name)
   if (!status || status.state === null) {
-    yield skipped(about, 'its queue: pushing begins when `serve` starts with these settings')
+    yield skipped(about, 'queue not checked: no running `serve` has this destination. Reload or restart `serve`.', '')
     return
   }
   // If the test succeeded, the reason of the suspension is outdated.

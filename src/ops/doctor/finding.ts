@@ -46,7 +46,11 @@ export function unchecked(about: string, text: string): Finding {
   return { about, ok: null, fails: true, text: printableLine(`not checked: ${text}`, 500) }
 }
 
-/** @returns a finding that an optional check could not run. @param text the check, and the reason. */
-export function skipped(about: string, text: string): Finding {
-  return { about, ok: null, fails: false, text: printableLine(`not checked: ${text}`, 500) }
+/**
+ * @returns a finding that an optional check could not run.
+ * @param text the check, and the reason.
+ * @param start empty if `text` says itself that the check did not run.
+ */
+export function skipped(about: string, text: string, start = 'not checked: '): Finding {
+  return { about, ok: null, fails: false, text: printableLine(`${start}${text}`, 500) }
 }

@@ -28,7 +28,9 @@ const list = operation({
   table: [
     'Destinations',
     [
-      ...(['destination', 'kind', 'state', 'since', 'queued', 'oldest_queued_at', 'dead', 'unknown', 'retry_at'] as const),
+      ...(['destination', 'kind'] as const),
+      ['state', ({ state }) => state ?? 'not started'],
+      ...(['since', 'queued', 'oldest_queued_at', 'dead', 'unknown', 'retry_at'] as const),
       ['last delivery', (d, now) => when(d.last_success_at, now)],
       ['success rate', ({ last_day: { success_rate: rate } }) => (rate === null ? null : percent(rate))],
       ['answered', ({ verified }) => verified && presenceText(verified)],

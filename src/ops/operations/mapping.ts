@@ -33,7 +33,7 @@ const mapping = record('Mapping', {
   policy: z.string().nullable(),
   fields: z.record(z.string(), z.unknown()),
   mapped_at: time,
-  mapped_via: z.string().describe('`import`, `admin`, `lookup`, or `sql` (manual insert)'),
+  mapped_via: z.string().describe('`import` (a file), `command`, `admin`, `lookup`, or `sql` (manual insert)'),
 })
 
 export const mappings = operation({
@@ -133,7 +133,7 @@ export const map = operation({
       file === undefined
         ? readRows(rows ?? [{ ...single, submission_id: id, client }], target)
         : readMapFile(file, c.nameOf('file'), target)
-    return await importMappings(c, target, read)
+    return await importMappings(c, target, read, c.who !== 'command' ? 'admin' : file === undefined ? 'command' : 'import')
   },
   print: (to, { stored, unknown_submissions: unknown }) => {
     to.line(`${pluralize(stored, 'submission')} mapped. ${stored === 1 ? 'Its' : 'Their'} changes no longer wait for a client.`)
@@ -155,14 +155,19 @@ function mapTarget(config: Pick<Config, 'destinations'>, name: string): MapTarge
 }
 
 /** Stores mappings and releases the changes that wait for them. If a row is invalid, stores nothing. */
-async function importMappings(a: ActionContext, { destination }: MapTarget, { rows, problems }: MapFile) {
+async function importMappings(
+  a: ActionContext,
+  { destination }: MapTarget,
+  { rows, problems }: MapFile,
+  via: 'import' | 'command' | 'admin',
+) {
   if (problems.length > 0) throw new UsageError([...firstProblems(problems), 'nothing was stored'])
   // Audit only the number of rows, because the table contains the mappings.
   const note = { who: a.who, action: 'mapping.import', target: destination, detail: { rows: rows.length } }
   const { unknown } = await auditAction(a.db, note, async () => {
     let unknown = 0
     await inSteps(a, rows, STEP, async (step) => {
-      await storeMappings(a.db, step, a.who === 'command' ? 'import' : 'admin')
+      await storeMappings(a.db, step, via)
       const keys = step.map(({ account, submissionId }) => ({ account, submission_id: submissionId }))
       unknown += step.length - (await knownSubmissions(a.db.read, keys)).size
     })

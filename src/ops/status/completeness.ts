@@ -7,10 +7,10 @@ import type { AccountCompletenessView } from '../../store/schema/completeness.ts
 import { time } from '../output/schema.ts'
 import { pluralize } from '../output/text.ts'
 
-/** Meaning and limits of "complete". Shown with every figure about completeness. */
+/** Which submissions the mirror can have. Shown with every figure about completeness. */
 export const COMPLETENESS_SCOPE =
-  '"Complete" means that the mirror has everything about the submissions that it knows: those that a delivery, `track`, or a probed path ' +
-  '(accounts[].discovery) has named. The service has no list of submissions, so it may have others.'
+  'The mirror has only submissions that a delivery, `track`, or a discovery path (`accounts[].discovery`) named. The service has no list of ' +
+  'submissions, so it may have others.'
 
 /** A row of the view `account_completeness`. */
 export const accountCompleteness = z

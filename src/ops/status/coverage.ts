@@ -122,17 +122,20 @@ export function ofEach<A extends { readonly account: string }, T extends object>
   return accounts.flatMap((each) => rowsOf(each).map((row) => ({ account: each.account, ...row })))
 }
 
+/** What the reads by an id read, in the column of what a read is repeated for. */
+const objectsOf: Readonly<Record<string, string>> = { bind_request: 'bind requests', policy: 'policies', insured: 'insureds' }
+
 export function readsTable(accounts: readonly Pick<AccountCoverage, 'account' | 'reads'>[], nowMs: number): Table {
   return tableOf(
     'Reads and their freshness',
     ofEach(accounts, ({ reads }) => reads),
     [
       ...(['account', 'read'] as const),
-      ['for', (r) => r.of],
+      ['scope', (r) => (r.of === 'ids' ? (objectsOf[r.read] ?? 'ids') : r.of)],
       ['done', (r) => `${r.done} of ${r.total}`],
       ...(['never', 'oldest_at', 'median_at'] as const),
       ['off', (r) => r.off?.cause],
-      ['fills', (r) => r.tables.join(', '), 'below'],
+      ['tables', (r) => r.tables.join(', '), 'below'],
     ],
     nowMs,
   )

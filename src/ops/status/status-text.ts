@@ -3,12 +3,12 @@ import { msFromTime } from '../../model/time.ts'
 import { lateAfterMs } from '../health/verdict.ts'
 import { tableOf } from '../output/columns.ts'
 import { type Table, table } from '../output/table.ts'
-import { ago, percent, printableLine, sizeText, when, wrapped } from '../output/text.ts'
+import { percent, printableLine, sizeText, when, wrapped } from '../output/text.ts'
 import { ofEach, readsTable } from './coverage.ts'
 import { notesOf, type Status } from './status.ts'
 import { secretsText } from './webhook-secrets.ts'
 
-/** @returns the output of `status`: verdict, issues, tables, notes, and the meaning of "complete". */
+/** @returns the output of `status`: verdict, issues, tables, notes, and which submissions the mirror has. */
 export function statusText(status: Status, nowMs: number, width: number): string {
   const tables = [...accountTables(status, nowMs), ...completenessTables(status, nowMs), ...otherTables(status, nowMs)]
   const { first_seq, last_seq } = status.change_log
@@ -44,7 +44,7 @@ export function backupText({ backup }: Pick<Status, 'backup'>, nowMs: number): s
 }
 
 function issueText({ what, since, fix }: Status['issues'][number], nowMs: number, width: number): string {
-  const age = since === null ? '' : ` (for ${ago(since, nowMs)})`
+  const age = since === null ? '' : ` (began ${when(since, nowMs)})`
   // Don't wrap the command, because people copy it.
   const way = 'command' in fix ? `    ${fix.command}\n` : `    see ${fix.runbook}\n`
   return `${wrapped(`• ${what}${age}`, width, '', '  ')}${way}`
@@ -75,7 +75,7 @@ function accountTables({ accounts }: Status, nowMs: number): Table[] {
         'account',
         ['needed', (a) => a.demand_rps],
         ['limit', (a) => a.limit_rps],
-        ['load', (a) => (a.limit_rps === null ? null : `${percent(a.demand_rps / a.limit_rps)} of the limit is needed`)],
+        ['load', (a) => (a.limit_rps === null ? null : percent(a.demand_rps / a.limit_rps))],
       ],
       nowMs,
     ),
@@ -140,7 +140,7 @@ function otherTables({ accounts, destinations, change_log, processes }: Status, 
         ...(['destination', 'state', 'queued', 'oldest_queued_at'] as const),
         ['last delivery', (d) => when(d.last_success_at, nowMs)],
         ['success rate', (d) => (d.last_day.success_rate === null ? null : percent(d.last_day.success_rate))],
-        ['not queued', (d) => (d.cursor === null ? null : change_log.last_seq - d.cursor)],
+        ['to be queued', (d) => (d.cursor === null ? null : change_log.last_seq - d.cursor)],
         ...(['unmapped_streams', 'held_streams', 'dead', 'unknown', 'filtered'] as const),
       ],
       nowMs,

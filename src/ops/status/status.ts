@@ -93,7 +93,7 @@ export const status = record('Status', {
     waits: z.array(z.string()).describe('work that waits for the clocks, or for an operator'),
   }),
   processes: z.array(z.object({ process_id: z.string(), role: z.string(), version: z.string(), started_at: time })),
-  scope: z.string().describe('the meaning and limits of "complete"'),
+  scope: z.string().describe('which submissions the mirror can have'),
   warnings: z.array(z.string()).describe('sentences about what an operator should check'),
 })
 

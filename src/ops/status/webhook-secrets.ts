@@ -37,7 +37,7 @@ export async function secretStates(
   )
 }
 
-/** @returns when each secret was last used, such as `1: 3 min ago, 2: never`. */
+/** @returns when each secret was last used, such as `secret 1: 3 min ago, secret 2: never`. */
 export function secretsText(states: SecretStates, nowMs: number): string {
-  return states.map(({ position, last_verified_at: at }) => `${position}: ${at === null ? 'never' : when(at, nowMs)}`).join(', ')
+  return states.map(({ position, last_verified_at: at }) => `secret ${position}: ${at === null ? 'never' : when(at, nowMs)}`).join(', ')
 }

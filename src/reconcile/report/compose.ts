@@ -20,7 +20,7 @@ export function documentOf(data: ReportData): ReportDocument {
         blocks: [{ kind: 'list', items: meaningsOf(data) }],
       },
       ...findingSections(data),
-      { heading: 'At the destinations', level: 2, blocks: destinationBlocks(data.destinations) },
+      { heading: 'What the destinations have', level: 2, blocks: destinationBlocks(data.destinations) },
       { heading: 'How records arrived', level: 2, blocks: firstSeenBlocks(data.firstSeen) },
       { heading: 'What this report cannot exclude', level: 2, blocks: [{ kind: 'list', items: limitsOf(data).map((text) => ({ text })) }] },
       { heading: 'The run', level: 2, blocks: [{ kind: 'facts', rows: runFacts(data) }] },

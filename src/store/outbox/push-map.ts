@@ -28,7 +28,7 @@ const isOther = sql<boolean>`
 /**
  * Stores mappings and unblocks the streams that waited for them. Uses several transactions. If a transaction fails, the
  * mappings of earlier transactions stay stored.
- * @param via where the mappings come from: `import`, `admin`, or `lookup`.
+ * @param via where the mappings come from: `import`, `command`, `admin`, or `lookup`.
  */
 export async function storeMappings(db: Db, rows: readonly MappingRow[], via: string): Promise<void> {
   const distinct = new Map(rows.map((row) => [streamText(streamOf(row)), row]))

@@ -28,7 +28,7 @@ export const pushMap = relation({
       json("further values for the destination's templates, an object of names and texts", { source: 'operator, AMS', class: 'free' }),
     ),
     mapped_at: time('when it was last stored or changed', { source: 'program, else the database' }),
-    mapped_via: text('`import`, `admin`, `lookup` (the AMS answered), or `sql` (written by hand)', {
+    mapped_via: text('`import` (a file), `command`, `admin`, `lookup` (the AMS answered), or `sql` (written by hand)', {
       source: 'program, else the database',
     }),
   },

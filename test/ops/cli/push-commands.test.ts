@@ -177,7 +177,9 @@ describe.each(onSqlite)('commands about pushing, on $name', (database) => {
     expect((await runHere(['destination', 'list'], env)).out).toMatch(/^ams +webhook +paused .*the AMS moves$/m)
     const status = (await runHere(['status'], env)).out
     expect(status).toMatch(/^ams +paused +2 /m)
-    expect(status).toMatch(/^• destination ams is paused: the AMS moves \(for \d+ s\)\n {4}submission-mirror destination resume ams$/m)
+    expect(status).toMatch(
+      /^• destination ams is paused: the AMS moves \(began \d+ s ago\)\n {4}submission-mirror destination resume ams$/m,
+    )
     expect((await runHere(['destination', 'resume', 'ams'], env)).out).toBe('Destination ams is active; it was paused (the AMS moves).\n')
     expect((await runHere(['status'], env)).out).not.toMatch(/warning|Needs attention/)
     const nowhere = await runHere(['destination', 'pause', 'asm'], env)

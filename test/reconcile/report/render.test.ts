@@ -250,7 +250,7 @@ describe('what differences mean', () => {
 
 describe('what destinations have', () => {
   const sectionOf = (destinations: ReportData['destinations']) =>
-    documentOf(report({ destinations })).sections.find(({ heading }) => heading === 'At the destinations')
+    documentOf(report({ destinations })).sections.find(({ heading }) => heading === 'What the destinations have')
   const counts = { delivered: 211, has: 0, lacks: 0, differs: 0, undetermined: 0, repaired: 0, oldest_at: null, newest_at: null }
 
   it('is shown only for verified destinations', () => {

@@ -102,7 +102,7 @@ function Figures({ overview }: { readonly overview: Shown }) {
           name="Reconciled"
           note={
             <>
-              {oldestRun && <WordAndAge word="oldest" at={oldestRun} />} <AsOf at={data?.counted_at} />
+              {oldestRun && <WordAndAge word="oldest check" at={oldestRun} />} <AsOf at={data?.counted_at} />
             </>
           }
         >
@@ -119,10 +119,7 @@ function Figures({ overview }: { readonly overview: Shown }) {
             '…'
           )}
         </Figure>
-        <Figure
-          name="Waiting to be processed"
-          note={overview.inbox.oldest_at && <WordAndAge word="oldest" at={overview.inbox.oldest_at} />}
-        >
+        <Figure name="Deliveries to process" note={overview.inbox.oldest_at && <WordAndAge word="oldest" at={overview.inbox.oldest_at} />}>
           {count(overview.inbox.count)}
         </Figure>
         <Figure
@@ -132,7 +129,7 @@ function Figures({ overview }: { readonly overview: Shown }) {
           {oldestUnsent ? (
             <WordAndAge word="since" at={oldestUnsent} />
           ) : stuck.length > 0 ? (
-            `${count(stuck.reduce((sum, [n]) => sum + n, 0))} blocked`
+            `${count(stuck.reduce((sum, [n]) => sum + n, 0))} to resolve`
           ) : (
             'none'
           )}

@@ -11,7 +11,7 @@ export function AsOf({ shown }: { readonly shown?: View['as_of'] }) {
   return (
     <p className="lead" role="status">
       <label>
-        As of <input type="datetime-local" defaultValue={local} key={at} onChange={({ target }) => choose(target.value)} />
+        Show as of <input type="datetime-local" defaultValue={local} key={at} onChange={({ target }) => choose(target.value)} />
       </label>{' '}
       {shown && (
         <>

@@ -62,7 +62,7 @@ function LaneLine({ lane, quotes, board, offers }: LaneProps) {
   const current = standing.filter(({ quote_id }) => !superseded.has(quote_id))
   const best = current.reduce<number | null>((low, { total_cents: n }) => (n === null ? low : Math.min(low ?? n, n)), null)
   const market = textOf(lane.market_name)
-  const isRepeated = lane.status_label?.toLowerCase() === wordOf(lane.chip ?? '')
+  const isRepeated = !lane.chip || lane.status_label?.toLowerCase() === wordOf(lane.chip)
   return (
     <li className="lane table-text">
       <div className="lane-line line">
@@ -74,7 +74,7 @@ function LaneLine({ lane, quotes, board, offers }: LaneProps) {
       </div>
       <div className="lane-line line quiet">
         <Chip word={lane.chip ?? lane.status} label={lane.chip ? undefined : lane.status_label} />
-        <span className="lane-status ellipsis">{isRepeated ? '' : lane.status_label}</span>
+        <span className="lane-status ellipsis">{isRepeated || !lane.status_label ? '' : `service status: ${lane.status_label}`}</span>
         {lane.state_occurred_at && <Age at={lane.state_occurred_at} />}
       </div>
       {(lane.next_step || Array.isArray(lane.unmet_labels)) && <NextStep lane={lane} />}

@@ -27,7 +27,7 @@ export function Outstanding({ view }: { readonly view: View }) {
       <Groups groups={open} />
       {m > 0 && (
         <details className="folded">
-          <summary>{counted(m, 'item')} for markets that were not chosen</summary>
+          <summary>{counted(m, 'item')} for markets not bound</summary>
           <Groups groups={others} />
         </details>
       )}

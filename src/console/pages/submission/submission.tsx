@@ -152,7 +152,7 @@ function PolicyFigures({ policy }: { readonly policy: Schemas['PoliciesRow'] }) 
           </span>
         )}
       </Figure>
-      <Figure name="Billed premium">{money(total_billed_cents)}</Figure>
+      <Figure name="Total billed, with fees and taxes">{money(total_billed_cents)}</Figure>
       <Figure name="Commission">{money(commission_cents)}</Figure>
     </>
   )
