@@ -169,7 +169,7 @@ const BROKERAGE: Schema = {
 
 function dataSchema(entity: Entity, operation: string, ref: Ref): Schema {
   const properties = {
-    seq: { type: 'integer', description: 'number of the change; in a snapshot, of the newest change that the row contains' },
+    seq: { type: 'integer', description: 'number of the change; in a snapshot, of the last change in the log when the row was read' },
     account: { type: 'string' },
     submission_id: { type: ['string', 'null'] },
     entity: { const: entity.table },
