@@ -8,8 +8,8 @@ const CLOSED = { detail: 'the month was closed for a minute; it is open again, s
 const REFUSALS = 2
 
 /**
- * An accounting system. Rejects the first change that arrives until the change is dead-lettered, then accepts its
- * retry. Accepts all other changes.
+ * An accounting system. Rejects every attempt of the first change until it is dead-lettered. Accepts its retry and all
+ * other changes.
  */
 export class Books {
   #first: string | undefined

@@ -12,8 +12,8 @@ const SMALLEST_WAVE = 2
 const MAX_ENTRIES = 10_000
 
 /**
- * Detects a wave of 404s: many known submissions are suddenly not found, as with the credentials of another brokerage.
- * A single 404 only means that one submission is gone (trap 48).
+ * Detects many known submissions returning 404, which suggests credentials of another brokerage. A single 404 only means
+ * that one submission is gone (trap 48).
  */
 export class NotFoundWave {
   readonly #clock: Clock

@@ -72,6 +72,6 @@ async function replayOne({ store, appender, lastUses, verifiers }: ReplayRejecte
   const [failure] = await appender.append([{ account, deliveryId, receivedAt, headers, body, secret }])
   if (failure !== null) throw failure ?? new Error('the database gave no outcome for a delivery')
   lastUses.note('webhook_secret', account, verifier.tags[secret - 1] ?? '', msFromTime(receivedAt))
-  await store.markFullyRead(record.rejected_id)
+  await store.markReplayed(record.rejected_id)
   return null
 }

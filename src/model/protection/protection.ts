@@ -137,7 +137,7 @@ export class Protection {
     return written === text ? body : Buffer.from(written, 'latin1')
   }
 
-  /** @returns JSON text with all values decrypted that were encrypted for this place. */
+  /** @returns the JSON text, with values that were encrypted for `place` decrypted. */
   reveal(text: string, place: CipherPlace): string {
     if (this.#cipher === null || !text.includes('enc:')) return text
     const opened = (quoted: string): string => this.#cipher?.open(quoted.slice(1, -1), place) ?? quoted

@@ -98,7 +98,7 @@ export async function* compareService(
   }
 }
 
-/** @returns why no view can be compared, and what to do; null if the service answers and accepts the credentials. */
+/** @returns why sign-in failed, and what to do; null if it succeeded. */
 async function signInFailure(client: UpstreamClient, { name, baseUrl }: AccountConfig, signal: AbortSignal): Promise<string | null> {
   try {
     await client.probe('/broker/me', signal)

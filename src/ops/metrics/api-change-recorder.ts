@@ -4,7 +4,7 @@ import type { Service } from '../../base/service.ts'
 import type { ApiChangeWatch } from '../../model/api-changes.ts'
 import { timeFromMs } from '../../model/time.ts'
 import type { Db } from '../../store/engine/db.ts'
-import { type ApiChangeSeen, MOST_DRIFT, writeApiChanges } from '../../store/upkeep/api-changes.ts'
+import { type ApiChangeSeen, MAX_API_CHANGES, writeApiChanges } from '../../store/upkeep/api-changes.ts'
 import type { surprisesOf as SurprisesOf } from '../../upstream/api-changes/known.ts'
 
 const EVERY_MS = 30_000
@@ -80,6 +80,6 @@ export class ApiChangeRecorder implements ApiChangeWatch, Service {
     const key = JSON.stringify([one.account, one.resource, one.path, one.kind, one.type])
     const before = this.#seen.get(key)
     if (before !== undefined) this.#seen.set(key, { ...before, lastAt: one.lastAt, answers: before.answers + one.answers })
-    else if (this.#seen.size < MOST_DRIFT) this.#seen.set(key, one)
+    else if (this.#seen.size < MAX_API_CHANGES) this.#seen.set(key, one)
   }
 }

@@ -17,7 +17,7 @@ export interface Subject {
   readonly load: () => Promise<readonly AnyOperation[]>
 }
 
-/** @returns the operations of several files, for a subject with more than one file. */
+/** @returns the operations of several files as one list. */
 async function together(...files: readonly Promise<{ readonly operations: readonly AnyOperation[] }>[]): Promise<readonly AnyOperation[]> {
   return (await Promise.all(files)).flatMap(({ operations }) => operations)
 }

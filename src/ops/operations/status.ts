@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { MOST_DRIFT } from '../../store/upkeep/api-changes.ts'
+import { MAX_API_CHANGES } from '../../store/upkeep/api-changes.ts'
 import { listProcesses } from '../../store/upkeep/processes.ts'
 import { record, time } from '../output/schema.ts'
 import { apiChange, apiChanges } from '../status/api-changes.ts'
@@ -75,7 +75,7 @@ const apiChangesOperation = operation({
       ['account', 'resource', 'kind', 'type', 'answers', 'first_seen_at', 'last_seen_at', 'path'],
       'No API changes: every answer matches the specification.',
     )
-    for (const account of full) to.sentence(`Account ${account} has ${MOST_DRIFT} API changes, the limit. No new ones are recorded.`)
+    for (const account of full) to.sentence(`Account ${account} has ${MAX_API_CHANGES} API changes, the limit. No new ones are recorded.`)
   },
 })
 

@@ -52,7 +52,7 @@ function submissionsOf({ ids = [], file }: Given): string[] {
   return [...new Set([...ids, ...(file === undefined ? [] : readIdFile(file).ids)])]
 }
 
-/** @returns the ids of bind requests, policies and insureds, each with the submission if exactly one is given. */
+/** @returns the given ids of bind requests, policies and insureds. If exactly one submission is given, each id includes it. */
 function knownIdsOf(given: Given): KnownId[] {
   const [only = '', ...others] = submissionsOf(given)
   const submissionId = others.length === 0 ? only : ''

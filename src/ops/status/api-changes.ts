@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { surpriseKinds } from '../../model/api-changes.ts'
 import type { Query } from '../../store/engine/db.ts'
-import { MOST_DRIFT, readApiChanges } from '../../store/upkeep/api-changes.ts'
+import { MAX_API_CHANGES, readApiChanges } from '../../store/upkeep/api-changes.ts'
 import { record, time } from '../output/schema.ts'
 
 export const apiChange = record('ApiChanges', {
@@ -21,6 +21,6 @@ export async function apiChanges(q: Query) {
   // Skip rows with an unknown kind. Such rows are damaged.
   const items = rows.filter(({ kind }) => surpriseKinds.includes(kind))
   const perAccount = Map.groupBy(items, ({ account }) => account)
-  const full = [...perAccount].filter(([, own]) => own.length >= MOST_DRIFT).map(([account]) => account)
+  const full = [...perAccount].filter(([, own]) => own.length >= MAX_API_CHANGES).map(([account]) => account)
   return { items, full }
 }

@@ -17,7 +17,8 @@ const NUMBER = /[-+\d.eE]+/y
 const WHOLE = /^-?[1-9]\d{15,}$/
 
 /**
- * Scans JSON text in one pass, without recursion and without building values. The result is meaningful only for JSON.
+ * Scans JSON text in one pass, without recursion and without building values.
+ * @param json valid JSON; for other text, the result is undefined.
  */
 export function surveyJson(json: string): JsonSurvey {
   const longNumbers: Place[] = []

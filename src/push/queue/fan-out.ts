@@ -44,7 +44,7 @@ interface Step {
 /**
  * Copies changes from the change log to the outbox, for destinations without a `filter`. Each destination has a cursor
  * on `seq`. The cursor moves in the transaction that inserts the outbox rows, even while the destination is suspended
- * or paused. Destinations with the same cursor share a step.
+ * or paused. Destinations with the same cursor share a transaction.
  * Several processes may run this service. Their transactions run one at a time, and each transaction reads
  * the cursors again.
  */

@@ -35,7 +35,7 @@ export interface ResendPlan {
   /** null if no change matches. */
   readonly firstSeq: number | null
   readonly lastSeq: number | null
-  /** Changes that already have an outbox row: still to be sent (`waiting`), or dead or unknown (`givenUp`). */
+  /** Changes that already have an outbox row: still to be sent (`waiting`), dead-lettered, or with unknown outcome. */
   readonly waiting: number
   readonly deadLettered: number
   readonly unknown: number

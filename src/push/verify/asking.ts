@@ -119,7 +119,7 @@ export class Asking {
 
   /**
    * @returns whether to keep waiting for the target. False if the destination is suspended or paused. If the stored
-   * pause has ended, reopens the gate.
+   * throttle has expired, reopens the gate.
    */
   async #isWorthWaiting(): Promise<boolean> {
     const { db, gate, destination } = this.#o

@@ -30,7 +30,8 @@ export interface PushContext {
 }
 
 /**
- * Reports changes of an account that may not have reached a destination. Also reopens streams whose row was deleted.
+ * Reports changes of an account that may not have reached a destination. Except in a dry run, also recreates deleted
+ * stream rows.
  */
 export async function reportUndelivered(scope: PushContext, signal: AbortSignal): Promise<void> {
   const { db, account, options, recorder } = scope

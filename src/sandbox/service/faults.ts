@@ -71,7 +71,7 @@ export const faultSchema = z.discriminatedUnion('kind', [
   /** Answers `ms` late. */
   z.strictObject({ kind: z.literal('slow'), ms: ms.default(1_000), ...inAnswers }),
   // Faults of feed pages.
-  /** Refuses a valid cursor. */
+  /** Rejects a valid cursor. */
   z.strictObject({ kind: z.literal('invalid_cursor'), ...inFeeds }),
   /** Answers an empty page with the same cursor. */
   z.strictObject({ kind: z.literal('stuck_cursor'), ...inFeeds }),

@@ -1,6 +1,8 @@
-/** Rows per step, maximum rows to read per page, and the time in ms after which a page begins no further step. */
+/** Rows per step. */
 const STEP = 1_000
+/** Maximum rows to read per page. */
 const MOST_READ = 20_000
+/** Time in ms after which a page begins no further step. */
 const LONGEST_MS = 75
 
 interface RowSearch<Row> {

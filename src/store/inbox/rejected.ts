@@ -151,7 +151,7 @@ export class RejectedStore {
   }
 
   /** Records that a rejected delivery was verified later and is now in the inbox. */
-  async markFullyRead(id: number): Promise<void> {
+  async markReplayed(id: number): Promise<void> {
     const replayedAt = timeFromMs(this.#db.clock.now())
     await this.#db.write('rejected-replayed', (tx) =>
       tx.sql.updateTable('sync_rejected').set({ replayed_at: replayedAt }).where('rejected_id', '=', id).execute(),

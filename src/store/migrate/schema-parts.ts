@@ -5,7 +5,7 @@ import type { Query } from '../engine/db.ts'
 import { columnTypes } from '../schema/migration.ts'
 import { internalTables, relations } from '../schema/tables.ts'
 
-/** Maximum missing parts that a text names. For further parts, the text contains only their number. */
+/** Maximum number of missing parts that a message lists; it only counts the rest. */
 const LISTED = 5
 
 /** A column of a table, or a view. `field` is null for a view. */

@@ -108,9 +108,7 @@ function changesWhere(q: Query, condition: RawBuilder<unknown>): Promise<ResendC
   return changesOf(q, sql`where ${condition} order by seq`)
 }
 
-/**
- * Counts which of these changes a destination hasn't received. `waiting`: still to be sent. `givenUp`: dead or unknown.
- */
+/** Counts which of these changes a destination hasn't received. `waiting`: still to be sent. */
 export async function unsettledAmong(
   q: Query,
   destination: string,

@@ -28,8 +28,8 @@ export class PostgresServers {
   #current = 0
   #generation = 0
   /**
-   * The choice of a server, made once in each generation. Undefined before the first choice and after the
-   * chosen server failed.
+   * The choice of a server, made once in each generation of connections (see `generation`). Undefined before the first
+   * choice and after the chosen server failed.
    */
   #choice: { readonly generation: number; readonly made: Promise<void> } | undefined
   /** Timeline of the primary in use; 0 if unknown. */

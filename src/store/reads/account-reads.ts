@@ -40,8 +40,8 @@ export async function sampleReadSubmissions(q: Query, account: string, limit: nu
 }
 
 /**
- * Lists submissions to read next: up to `limit` whose thread was requested, for example by a delivery, then up to
- * `limit` whose events were never read.
+ * Lists submissions to read next: up to `limit` submissions with a read request for their thread, for example from a
+ * delivery, then up to `limit` whose events were never read.
  */
 export async function sampleUnreadSubmissions(q: Query, account: string, limit: number): Promise<string[]> {
   const some = q.sql.selectFrom('sync_reads').select('submission_id').where('account', '=', account).limit(limit)

@@ -211,9 +211,7 @@ function fullReadDue(tx: Tx, claim: ReadClaim<ReadKind>, s: ReadSettlement): Raw
   return sql`case when ${asked} then ${dbTime(tx, Math.min(s.fullReadDueInMs, FULL_READ_COALESCE_MS))} else ${dbTime(tx, s.fullReadDueInMs)} end`
 }
 
-/**
- * SQL for the time of the last activity. If a request stored a time during the feed read, that time is later and stays.
- */
+/** SQL for the time of the last activity. Keeps a time that a request stored during the feed read, because that time is later. */
 function activity(tx: Tx, claim: ReadClaim<ReadKind>, activeAt: TimeText): RawBuilder<unknown> {
   return sql`case when active_at is distinct from ${timeValue(tx, claim.activeAt)} then active_at else ${timeValue(tx, activeAt)} end`
 }

@@ -134,7 +134,7 @@ export async function releaseFetch(db: Db, claim: FetchClaim, dueInMs = 0): Prom
   await db.write('document-release', (tx) => claimedFetches.release(tx, claim, dueInMs))
 }
 
-/** Makes documents due that weren't stored because of a size limit, if that limit was below `maxBytes`. */
+/** Requests documents again that exceeded a size limit lower than `maxBytes`. */
 export async function requestRefused(tx: Tx, account: string, maxBytes: number): Promise<void> {
   await tx.run(sql`
     update sync_documents set due_at = ${dbTime(tx)}, failures = 0, failing_since = null, refused_over_bytes = null

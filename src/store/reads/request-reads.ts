@@ -30,7 +30,7 @@ export async function requestReads(db: Db, account: string, submissionIds: reado
 
 /**
  * @returns whether everything about these submissions was read after `since`: the state, the whole feeds, and the ids
- * that they named. Leaves out ids that the service didn't find, and kinds of reads that are off.
+ * that they named. Ignores ids that the service didn't find, and disabled reads.
  */
 export async function areReadSince(q: Query, account: string, submissionIds: readonly string[], since: TimeText): Promise<boolean> {
   const isOn = sql`account = ${account} and read not in (select off.read from sync_reads_off off where off.account = ${account})`

@@ -24,9 +24,8 @@ const AGAIN_TIMES = 4
 const OPTIONS = {}
 
 /**
- * Requests the run of a scheduled time. If another run of the whole account is waiting or was in progress at that time,
- * stores the time as skipped. Other open runs don't matter: runs that were interrupted earlier, and runs of only some
- * submissions. The new run waits for them.
+ * Requests the run of a scheduled time. If another run of the whole account is waiting, or was in progress at the
+ * scheduled time, stores the time as skipped. Interrupted and partial runs don't count; the new run waits for them.
  */
 export async function requestSlot(db: Db, account: string, slot: TimeText): Promise<SlotOutcome> {
   const known = await runsOf(db.read, account, slot)

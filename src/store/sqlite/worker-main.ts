@@ -8,7 +8,7 @@ import type { WorkerAnswer, WorkerRequest } from './worker-thread.ts'
 
 /** Script of the worker thread that worker-thread.ts starts. */
 
-/** Maximum wait for a lock in ms. Waiting blocks only this thread. A command may lock the database for up to 50 ms. */
+/** Maximum wait for a lock, in ms; blocks only this thread. Commands hold a lock for up to 50 ms. */
 const LOCK_WAIT_MS = 5_000
 
 const connection = new SqliteConnection(String(workerData), { fileMustExist: true, timeout: LOCK_WAIT_MS })

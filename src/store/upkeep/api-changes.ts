@@ -10,7 +10,7 @@ import type { Columns } from '../schema/tables.ts'
  * Maximum number of API changes stored for one account. A service that keeps sending new field names would otherwise
  * fill the table.
  */
-export const MOST_DRIFT = 1_000
+export const MAX_API_CHANGES = 1_000
 
 /** An API change that was seen in an account since the last write. `answers`: number of answers that had the change. */
 export interface ApiChangeSeen extends Surprise {
@@ -46,7 +46,7 @@ async function withinRoom(tx: Tx, account: string, seen: readonly ApiChangeSeen[
   const stored = await tx.all(sql<Columns<'sync_api_changes', 'resource' | 'path' | 'kind' | 'type'>>`
     select resource, path, kind, type from sync_api_changes where account = ${account}`)
   const known = new Set(stored.map(keyOf))
-  const fresh = seen.filter((one) => !known.has(keyOf(one))).slice(0, Math.max(0, MOST_DRIFT - stored.length))
+  const fresh = seen.filter((one) => !known.has(keyOf(one))).slice(0, Math.max(0, MAX_API_CHANGES - stored.length))
   const rows = [...seen.filter((one) => known.has(keyOf(one))), ...fresh]
   // Write in the order of the keys. Otherwise two processes could deadlock.
   return rows.sort((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1))

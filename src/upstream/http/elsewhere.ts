@@ -106,7 +106,7 @@ export function unlistedHostText(host: string): string {
   return `${HOST_NOT_LISTED}${host}; add it to fetch the document`
 }
 
-/** @returns the host named in a text of `unlistedHostText`. */
+/** @returns the host named in a message from `unlistedHostText`. */
 export function unlistedHostIn(message: string): string {
   return message.slice(HOST_NOT_LISTED.length).split(';', 1)[0] ?? ''
 }

@@ -5,7 +5,7 @@ import { ApiChangeRecorder } from '../../../src/ops/metrics/api-change-recorder.
 import { printerTo } from '../../../src/ops/operations/printer.ts'
 import { operations } from '../../../src/ops/operations/status.ts'
 import { apiChanges } from '../../../src/ops/status/api-changes.ts'
-import { apiChangeCounts, MOST_DRIFT } from '../../../src/store/upkeep/api-changes.ts'
+import { apiChangeCounts, MAX_API_CHANGES } from '../../../src/store/upkeep/api-changes.ts'
 import { type OpenedDatabase, onSqlite, openAgain, silentLog } from '../../tools/databases.ts'
 import { interrupted } from '../../tools/meddled.ts'
 import { closedAtEnd } from '../../tools/servers.ts'
@@ -89,7 +89,7 @@ describe.each(onSqlite)('API changes on $name', (database) => {
     recorder.look('other', 'events', page('fresh'))
     await recorder.write()
     const { items: stored, full } = await apiChanges(opened.db.read)
-    expect(stored.filter(({ account }) => account === 'acme')).toHaveLength(MOST_DRIFT)
+    expect(stored.filter(({ account }) => account === 'acme')).toHaveLength(MAX_API_CHANGES)
     expect(stored.find(({ path }) => path === 'f0_0_0')).toMatchObject({ answers: 2 })
     expect(stored.filter(({ account }) => account === 'other')).toHaveLength(1)
     expect(full).toEqual(['acme'])

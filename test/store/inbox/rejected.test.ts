@@ -167,7 +167,7 @@ describe.each(testDatabases)('RejectedStore on $name', (database) => {
     store.keep(rejected(1))
     await store.settled()
     const [one] = await store.list({ limit: 1 })
-    await store.markFullyRead(one?.rejected_id ?? 0)
+    await store.markReplayed(one?.rejected_id ?? 0)
     expect(await store.get(one?.rejected_id ?? 0)).toMatchObject({ replayed_at: expect.stringMatching(/^2026-05-04T/) })
   })
 })

@@ -7,7 +7,7 @@ import { InboxAppender } from '../../../src/store/inbox/append.ts'
 import { countConflicts } from '../../../src/store/operators/alarm-queries.ts'
 import { reportAlarm } from '../../../src/store/operators/alarms.ts'
 import { ensureAccounts } from '../../../src/store/reads/accounts.ts'
-import { apiChangeCounts, MOST_DRIFT, readApiChanges, writeApiChanges } from '../../../src/store/upkeep/api-changes.ts'
+import { apiChangeCounts, MAX_API_CHANGES, readApiChanges, writeApiChanges } from '../../../src/store/upkeep/api-changes.ts'
 import { readClocks } from '../../../src/store/upkeep/clocks.ts'
 import { documentCoverage, extraReadCoverage, readCoverage, tableCoverage } from '../../../src/store/upkeep/coverage.ts'
 import { probeListening, readDatabaseHealth } from '../../../src/store/upkeep/database-health.ts'
@@ -177,10 +177,10 @@ describe.each(testDatabases)('upkeep on $name', (database) => {
       ['acme', 'a', time(1), time(5), 4],
       ['zenith', 'a', time(1), time(1), 2],
     ])
-    await writeApiChanges(db, Array.from({ length: MOST_DRIFT + 5 }, (_, n) => seen(`p${n}`, 1)) as never)
+    await writeApiChanges(db, Array.from({ length: MAX_API_CHANGES + 5 }, (_, n) => seen(`p${n}`, 1)) as never)
     expect((await apiChangeCounts(db.read)).sort((a, b) => a.count - b.count)).toEqual([
       { account: 'zenith', kind: 'unknown_field', count: 1 },
-      { account: 'acme', kind: 'unknown_field', count: MOST_DRIFT },
+      { account: 'acme', kind: 'unknown_field', count: MAX_API_CHANGES },
     ])
   })
 
