@@ -32,15 +32,13 @@ const SETTLE_MS = 60_000
 const PAGE = 500
 
 /**
- * Intervals so short that every fault is found and repaired during the demo. The request rate is so high that requests
- * stay fast even after the service throttles the program.
+ * Intervals so short that every fault is found and repaired during the demo.
  */
 const FAST_SETTINGS = {
   POLL_ACTIVE: '1s',
   POLL_QUIET: '2s',
   POLL_MAX: '2s',
   REPLAY_ACTIVE: '4s',
-  UPSTREAM_RPS: '1000',
 }
 
 const ADDRESSES = { HOST: '127.0.0.1', PORT: '0', OPS_HOST: '127.0.0.1', OPS_PORT: '0' }

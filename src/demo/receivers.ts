@@ -12,7 +12,8 @@ interface DemoAccount {
 
 /**
  * Settings file for `serve`, and for commands that a person runs later. The AMS gets every change. Accounting gets the
- * policies of mapped submissions.
+ * policies of mapped submissions. The request rate is so high that requests stay fast even after the service throttles
+ * the program.
  */
 const settingsText = (database: string, { baseUrl, clientId }: DemoAccount, amsUrl: string, booksUrl: string) => `accounts:
   - name: default
@@ -42,6 +43,8 @@ destinations:
     schedule: [300ms]
 webhooks:
   lost_after: 5s
+upstream:
+  rps: 1000
 documents:
   dir: ${JSON.stringify(join(dirname(database), 'documents'))}
   hosts: []

@@ -72,7 +72,7 @@ async function inAll(a: ActionContext, change: typeof makeReady, filter: InboxFi
 
 function choiceFor(change: InboxAction) {
   return z.strictObject({
-    ids: z.array(deliveryId).min(1).max(500).optional().describe('delivery ids (svix-id) or numbers in the list'),
+    ids: z.array(deliveryId).min(1).max(500).optional().describe('delivery ids (svix-id) or ids in the list'),
     state: z.enum(change.states).optional().describe('only this state'),
     ...filters,
     dry_run: z.boolean().optional().describe('print how many would change, without changing them'),

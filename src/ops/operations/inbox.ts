@@ -24,7 +24,7 @@ import { cursorOf, deliveryId, filterOf, numberIn, page, pageOf, paging, whole }
 import { type OperationContext, operation } from './operation.ts'
 
 const entry = z.object({
-  inbox_id: z.int().describe('number in the list'),
+  inbox_id: z.int().describe('id of the delivery, for commands'),
   delivery_id: z.string().describe('svix-id'),
   account: z.string(),
   received_at: time,
@@ -79,11 +79,11 @@ async function pageFound(c: OperationContext, filter: InboxFilter, search: Searc
   return { items, next_cursor: after === null ? null : cursorOf([after]) }
 }
 
-const byId = z.strictObject({ id: deliveryId.describe('svix-id, its first characters, or the number in the list') })
+const byId = z.strictObject({ id: deliveryId.describe('svix-id, its first characters, or the id in the list') })
 
 /**
  * @returns the deliveries with this id.
- * @param id complete or shortened svix-id, or a number in the list.
+ * @param id complete or shortened svix-id, or an `inbox_id`.
  * @throws NotFoundError if no delivery matches, ConflictError if several ids begin with `id`.
  */
 async function deliveriesNamed(q: Query, id: string): Promise<readonly InboxDelivery[]> {

@@ -20,7 +20,7 @@ export function choice<S extends ListedState>(states: readonly S[], about = '') 
   }
 }
 
-export const byId = z.strictObject({ id: name.describe('message id (webhook-id), its first characters, or the number in the list') })
+export const byId = z.strictObject({ id: name.describe('message id (webhook-id), its first characters, or the outbox id') })
 
 export const wholeMessageId = (q: Query, id: string) => wholeId(id, (text, limit) => messageIdsLike(q, text, limit))
 

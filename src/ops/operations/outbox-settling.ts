@@ -54,8 +54,8 @@ async function outboxIdsOf(c: OperationContext, change: StateChange, ids: readon
     const [only] = rows
     // One message may go to several destinations, with a different outcome at each.
     if (new Set(rows.map((row) => row.destination)).size > 1) {
-      const places = rows.map((row) => `${row.destination} (number ${row.outbox_id})`).join(', ')
-      unfit.push(`message ${name} goes to ${places}. Name one with ${c.nameOf('destination')}, or give its number`)
+      const places = rows.map((row) => `${row.destination} (outbox id ${row.outbox_id})`).join(', ')
+      unfit.push(`message ${name} goes to ${places}. Name one with ${c.nameOf('destination')}, or give its outbox id`)
     } else if (rows.length === 1 && only && !change.states.some((state) => state === stateOf(only.state))) {
       unfit.push(`${name} is ${only.state}; ${change.name} applies to ${change.states.join(', ')}${adviceFor(only)}`)
     }
@@ -103,12 +103,7 @@ function settling(change: StateChange, summary: string, unless: string, done: st
     ...(tool !== undefined && { tool }),
     input: z
       .strictObject({
-        ids: z
-          .array(name)
-          .min(1)
-          .max(500)
-          .optional()
-          .describe('numbers in the list; or message ids (webhook-id), which also need the destination'),
+        ids: z.array(name).min(1).max(500).optional().describe('outbox ids; or message ids (webhook-id), which also need the destination'),
         ...choice(change.states, ` (default: ${unless})`),
         dry_run: z.boolean().optional().describe('print how many would change, without changing them'),
       })

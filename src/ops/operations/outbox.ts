@@ -9,7 +9,7 @@ import { operation } from './operation.ts'
 import { byId, choice, errorFor, found, numbersOf, wholeMessageId } from './outbox-parts.ts'
 
 const entry = record('OutboxRow', {
-  outbox_id: z.int().describe('number in the list'),
+  outbox_id: z.int().describe('id of the push, for commands'),
   destination: z.string(),
   destination_state: z.string(),
   account: z.string(),

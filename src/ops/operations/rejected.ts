@@ -17,7 +17,7 @@ import { filterOf, name, numberIn, ofAccount, page, pageOf, paging, period, whol
 import { operation } from './operation.ts'
 
 const entry = z.object({
-  rejected_id: z.int().describe('number in the list'),
+  rejected_id: z.int().describe('id of the rejected delivery, for commands'),
   account: z.string().nullable(),
   path: z.string(),
   address: z.string(),
@@ -104,7 +104,7 @@ const show = operation({
   description: 'Viewing is recorded in `operator_actions`.',
   role: 'operator',
   http: 'GET /rejected/:id',
-  input: z.strictObject({ id: rejectedId.describe('number in the list') }),
+  input: z.strictObject({ id: rejectedId.describe('id in the list') }),
   argument: 'id',
   output: entry.extend({ headers: keptHeaders, body: keptBody }).meta({ id: 'RejectedDeliveryShown' }),
   shows: ({ account: of }, { id }) => ({ target: id, detail: { account: of } }),
@@ -119,14 +119,14 @@ const show = operation({
 const replay = operation({
   name: 'rejected.replay',
   command: 'inbox replay --rejected',
-  summary: 'verify rejected deliveries again after fixing a secret: those with these numbers, or all',
+  summary: 'verify rejected deliveries again after fixing a secret: those with these ids, or all',
   description: 'Verified deliveries are stored and applied. Their timestamp is compared with the time of receipt.',
   role: 'operator',
   needs: 'account',
   http: 'POST /rejected/replay',
   input: z
     .strictObject({
-      ids: z.array(rejectedId).min(1).max(500).optional().describe('numbers in the list'),
+      ids: z.array(rejectedId).min(1).max(500).optional().describe('ids in the list'),
       account: ofAccount,
       ...period('received'),
     })

@@ -139,8 +139,8 @@ describe.each(onSqlite)('commands about pushing, on $name', (database) => {
         code: 2,
         out: '',
         err:
-          `message ${uuid} goes to ams (number ${to?.outbox_id}), mapped (number ${other?.outbox_id}). ` +
-          'Name one with --destination, or give its number\n',
+          `message ${uuid} goes to ams (outbox id ${to?.outbox_id}), mapped (outbox id ${other?.outbox_id}). ` +
+          'Name one with --destination, or give its outbox id\n',
       })
     }
     expect(await states('--state', 'unknown')).toHaveLength(2)

@@ -53,7 +53,7 @@ const columns: readonly Column<Found>[] = [
 
 /** @returns a text such as `quote received · Harborline`. */
 function whatHappened({ what, market_name }: Found): string {
-  return [(what ?? 'unknown').replaceAll('_', ' '), market_name].filter(Boolean).join(' · ')
+  return [wordOf(what ?? 'unknown'), market_name].filter(Boolean).join(' · ')
 }
 
 function Webhook({ found: { lost, before_tracked } }: { readonly found: Found }) {

@@ -199,7 +199,7 @@ describe.each(testDatabases)('destinations and their outbox by the admin routes,
     for (const action of ['retry', 'skip'])
       expect(await refused(action, { ids: [waiting?.message_id] })).toEqual([
         409,
-        `message ${waiting?.message_id} goes to ams (number ${ams}), mapped (number ${mapped}). Name one with destination, or give its number`,
+        `message ${waiting?.message_id} goes to ams (outbox id ${ams}), mapped (outbox id ${mapped}). Name one with destination, or give its outbox id`,
       ])
     expect(await rig.notes()).toEqual([])
   })
