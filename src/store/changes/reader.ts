@@ -39,15 +39,6 @@ export async function changesAfter(
     order by seq limit ${sql.lit(limit)}`)
 }
 
-/** Finds the change with number `seq`; null if no change has this number, for example because retention removed it. */
-export async function findChange(q: Query, seq: number) {
-  return await q.one(
-    sql<
-      Pick<LoggedChange, 'changed_at' | 'cause' | 'before' | 'after'>
-    >`select changed_at, cause, before, after from changes where seq = ${seq}`,
-  )
-}
-
 /**
  * Rebuilds rows of a submission from the change log.
  * @param of changes whose `entity_id` names the rows.
