@@ -81,7 +81,7 @@ describe.each(onSqlite)('a served mirror on $name', (database) => {
       return out.includes(id) && out
     })
     expect(ofSubmission).toMatch(
-      /^number +delivery +account +received +state +kind +what happened +(?:insured +)?submission +attempts\n +\d+ +msg_/m,
+      /^inbox id +delivery +account +received +state +kind +what happened +(?:insured +)?submission +attempts\n +\d+ +msg_/m,
     )
     expect(await runHere(['inbox', 'show', 'msg_none'], env)).toMatchObject({ code: 2, err: 'delivery msg_none does not exist\n' })
 
