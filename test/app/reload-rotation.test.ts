@@ -78,8 +78,8 @@ describe.each(onSqlite)('rotation of webhook secrets on $name', (database) => {
     const before = await list()
     expect(before).toMatchObject([{ position: 1, last_verified_at: null }, { position: 2 }])
     expect(before?.[1]?.last_verified_at).toMatch(/^20/)
-    expect((await runHere(['account', 'list'], stage.env)).out).toMatch(/1: never, 2: \d+ s ago/)
-    expect((await runHere(['status'], stage.env)).out).toMatch(/1: never, 2: \d+ s ago/)
+    expect((await runHere(['account', 'list'], stage.env)).out).toMatch(/secret 1: never, secret 2: \d+ s ago/)
+    expect((await runHere(['status'], stage.env)).out).toMatch(/secret 1: never, secret 2: \d+ s ago/)
     // The secret is accepted again at its new place.
     stage.secret('hooks', NEW)
     expect(await list()).toEqual([{ position: 1, last_verified_at: before?.[1]?.last_verified_at }])

@@ -107,6 +107,16 @@ it('a reload reports every change', () => {
   }
 })
 
+it('a reload names the destination that makes the grace period longer', () => {
+  const before = configOf(SETTINGS)
+  const [first] = before.destinations
+  if (first === undefined) throw new Error('the settings have no destination')
+  const careful = { ...first, name: 'nowcerts', idempotent: false }
+  const idempotent = { ...before, destinations: [{ ...first, idempotent: true }], shutdownGraceMs: 8_000 }
+  const { applied } = compareSettings(idempotent, { ...idempotent, destinations: [careful], shutdownGraceMs: 25_000 })
+  expect(applied).toContain("SHUTDOWN_GRACE is now 25 s (nowcerts isn't idempotent)")
+})
+
 function otherThan(value: unknown): unknown {
   if (typeof value === 'number') return value + 1
   if (typeof value === 'string') return `${value} `

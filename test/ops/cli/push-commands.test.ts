@@ -83,7 +83,7 @@ describe.each(onSqlite)('commands about pushing, on $name', (database) => {
     const shown = await runHere(['outbox', 'show', String(first?.message_id)], env)
     expect(shown.out.match(new RegExp(`^message_id +${first?.message_id}$`, 'gm'))).toHaveLength(2)
     expect((await runHere(['outbox', 'show', String(first?.outbox_id)], env)).out).toContain(`submission_id      ${id}`)
-    expect((await runHere(['outbox', 'list'], env)).out).toMatch(/^number +destination +account +submission +change +seq +state/m)
+    expect((await runHere(['outbox', 'list'], env)).out).toMatch(/^outbox id +destination +account +submission +change +seq +state/m)
     expect(await runHere(['outbox', 'show', 'nothing'], env)).toEqual({
       code: 2,
       out: '',
@@ -253,7 +253,7 @@ describe.each(onSqlite)('commands about pushing, on $name', (database) => {
     expect(await states('--destination', 'mapped')).toEqual(['waiting', 'waiting'])
     const list = json<{ items: object[] }>(await runHere(['destination', 'mappings', 'mapped', '--json'], env))
     expect(list.items).toMatchObject([
-      { account: ACCOUNT, submission_id: id, client: 'C-1', policy: null, fields: { branch: 'north', desk: '2' }, mapped_via: 'import' },
+      { account: ACCOUNT, submission_id: id, client: 'C-1', policy: null, fields: { branch: 'north', desk: '2' }, mapped_via: 'command' },
     ])
     const file = join(folder, 'map.csv')
     const other = 'bbbbbbbb-0000-4000-8000-000000000001'
