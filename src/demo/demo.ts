@@ -7,7 +7,7 @@ import type { Log } from '../base/log.ts'
 import { runExit } from '../reconcile/run/outcome.ts'
 import { changesAfter } from '../store/changes/reader.ts'
 import { countArrivals } from '../store/completeness/arrival-counts.ts'
-import { unannounced } from '../store/completeness/lost-webhooks.ts'
+import { countLostWebhooks, unannounced } from '../store/completeness/lost-webhooks.ts'
 import type { Db } from '../store/engine/db.ts'
 import { someKnownId } from '../store/mirror/submissions.ts'
 import { openDb } from '../store/open/open.ts'
@@ -99,8 +99,7 @@ export async function runDemo(options: DemoOptions): Promise<boolean> {
     screen.text(faultsText(await service.stats()))
     const reconciliation = await reconcile(host, serveSettings, folder)
     const isExported = await exportBound(run, serveSettings)
-    // `serve` counts arrivals only once a minute, so the demo may end before that. Count them now.
-    for (let more = true; more; ) more = await countArrivals(db)
+    await countAll(db)
     const issues = await leavePracticeIssues({ page, webhooks: `${receiver}/webhooks`, secretsFile, clock, signal: host.signal })
     const hasReport = existsSync(join(folder, REPORT))
     const files = ['events.log', 'ams.log', RECORD, ...(hasReport ? [REPORT] : [])]
@@ -125,6 +124,13 @@ export async function runDemo(options: DemoOptions): Promise<boolean> {
   } finally {
     await closing.disposeAsync()
   }
+}
+
+/** Counts arrivals and lost webhooks, which `serve` counts only from time to time. */
+async function countAll(db: Db): Promise<void> {
+  for (let more = true; more; ) more = await countArrivals(db)
+  // No webhook can still arrive, so the limit is 0. `status` then shows the number that the demo prints.
+  for (let more = true; more; ) more = (await countLostWebhooks(db, ACCOUNT, 0)).more
 }
 
 function addressesIn(line: string): { readonly receiver: string; readonly ops: string } | undefined {
