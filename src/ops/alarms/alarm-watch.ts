@@ -96,7 +96,7 @@ export class AlarmWatch implements Service {
     }
   }
 
-  /** @param over alarms without a watcher. Their condition is off. */
+  /** @param over alarms that no watcher checks and whose problem has ended. */
   async #evaluateAndStore(over: readonly AlarmName[]): Promise<AlarmPlan> {
     const { db, senders } = this.#p
     const evaluation = await this.#evaluateWatchers(over)

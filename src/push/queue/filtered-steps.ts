@@ -153,7 +153,8 @@ export async function stepFilteredRestatement(to: Filtered, state: DestinationRo
   const { account, submission_id } = next
   const epochOf = await readEpochs(db.read)
   const nowMs = db.clock.now()
-  // If a submission is first tracked after the restore, all its rows were already sent.
+  // If a submission is tracked only since the restore, all its rows are in the change log since then. They were queued as
+  // usual.
   const found = next.isNew ? [] : await rowsOfSubmission(db.read, tablesOf(destination), account, submission_id, MOST_ROWS)
   const wanted = found.filter((row) => isRestated({ ...destination, operations: null }, row, nowMs))
   const { logEpoch } = epochOf(Number.POSITIVE_INFINITY)

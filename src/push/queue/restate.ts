@@ -50,7 +50,8 @@ export async function stepRestatement(db: Db, destination: FanOutDestination): P
     const state = await findDestination(tx, destination.name)
     const next = await nextRestatement(tx, destination.name)
     if (state === null || state.snapshot !== null || state.cursor !== lastSeq || next === null) return false
-    // If a submission is first tracked after the restore, all its rows were already sent.
+    // If a submission is tracked only since the restore, all its rows are in the change log since then. They were queued as
+    // usual.
     const rows = next.isNew ? [] : await rowsOfSubmission(tx, tablesOf(destination), next.account, next.submission_id, MOST_ROWS)
     const epoch = (await readEpochs(tx))(Number.POSITIVE_INFINITY)
     await queueRows(tx, outboxRows(tx, destination, rows, lastSeq, epoch.logEpoch), [{ destination: destination.name, cursor: lastSeq }])

@@ -25,7 +25,7 @@ const RECORDS: readonly string[] = [marketEvents, threadMessages, threadAttachme
 const SHARED = entities.filter(({ key }) => !(key as readonly string[]).includes('submission_id')).map(({ table }) => table as string)
 
 export interface SnapshotOf extends SubmissionRef {
-  /** The rows are those after this change. */
+  /** The rows are restored as they were just after this change. */
   readonly seq: number
   /** Shows the events and messages that are known now and happened until this time. */
   readonly happenedBy?: TimeText | undefined

@@ -88,8 +88,8 @@ export interface NamedId {
 }
 
 /**
- * Lists the ids that these submissions named and that are read.
- * @param submissionIds '' selects ids whose submission is unknown.
+ * Lists the ids that answers about these submissions named, without ids that are never read.
+ * @param submissionIds submissions; '' selects ids whose submission is unknown.
  */
 export async function listIdsOf(q: Query, account: string, submissionIds: readonly string[]): Promise<NamedId[]> {
   return await q.all(sql<NamedId>`

@@ -48,7 +48,10 @@ export interface AccountHealth extends AccountReads, Pick<AccountsTable, Account
   readonly loss: WebhookLoss
   /** The current pause that the service requested; null if there is none. */
   readonly pause: StoredPause | null
-  /** Ended runs, the newest first. The last one is the newest run that covered the whole account. */
+  /**
+   * Ended runs, the newest first, without stopped runs. The list ends with the newest run that covered the whole account, or
+   * after 100 runs.
+   */
   readonly runs: readonly EndedRun[]
 }
 

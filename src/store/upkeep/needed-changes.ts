@@ -26,8 +26,9 @@ export async function oldestNeeded(q: Query, destinations: readonly string[]): P
 }
 
 /**
- * SQL for the number of the oldest change that rows of one state need, found in the first 20,000 rows. If these are all
- * snapshot rows, 0, because a later row may need any change.
+ * SQL for the number of the oldest change that the rows matching `open` need. Snapshot rows need no change. Only the
+ * first `LOOKED_AT` rows are searched. If all of them are snapshot rows and more rows may follow, the number is 0, so that
+ * no change is removed. If fewer rows exist and all are snapshot rows, the number is `NONE`.
  */
 function oldestOpen(destination: string, open: string): RawBuilder<unknown> {
   const waiting = sql`(

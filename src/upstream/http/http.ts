@@ -14,7 +14,7 @@ export interface Timeouts {
   readonly connectMs: number
   /** Limit until the answer begins, including the time to connect. */
   readonly headersMs: number
-  /** Limit until the answer is complete. */
+  /** Maximum time until the answer is complete, in ms. */
   readonly overallMs: number
 }
 

@@ -158,8 +158,8 @@ function FixHint({ issue: { destination, run_id, kind, fix } }: { readonly issue
 }
 
 /**
- * Pages that show the cause of an issue whose fix is a section of the runbook, by kind of issue. For other kinds, the
- * alarms are shown.
+ * Page to link to from an issue that the runbook explains how to fix, by kind of issue. The page shows the cause. Other
+ * kinds link to the list of alarms.
  */
 const runbookPages: Readonly<
   Record<string, { readonly to: '/operations' | '/deliveries'; readonly hash?: string; readonly name: string }>
