@@ -9,8 +9,8 @@ import { listAccounts, retryAccountNow } from '../store/reads/accounts.ts'
 import { accessOf } from '../upstream/account-client.ts'
 
 /**
- * Schedules an immediate retry of suspended destinations and inactive accounts whose settings changed since they were
- * rejected. Errors are only logged.
+ * Schedules an immediate retry of each suspended destination and inactive account whose settings differ from the
+ * settings that were rejected. Errors are only logged.
  */
 export async function retryChanged(db: Db, { accounts, destinations }: Config, log: Log): Promise<void> {
   const changed = async (settings: unknown, refusedWith: string | null) =>

@@ -22,8 +22,8 @@ export interface GroupServices {
   /** Runs just before the services start. */
   onStart?(): void
   /**
-   * Receives the number of processes that read and that push, including this process. All these processes
-   * share the rate limits.
+   * Receives two counts that include this process: how many processes read, and how many push. These processes share
+   * the rate limits.
    */
   shareAmong?(sharing: ProcessCounts): void
   /** Aborts work in flight and releases resources, even if the services never started. */

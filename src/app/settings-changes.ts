@@ -22,7 +22,10 @@ const FIXED: readonly { readonly name: string; readonly of: (config: Config) => 
   { name: 'documents.s3', of: ({ documents }) => documents.s3 },
 ]
 
-/** @returns DATABASE_LISTEN_URL; null if both URLs are equal. `FIXED` compares DATABASE_URL separately. */
+/**
+ * @returns DATABASE_LISTEN_URL; null if it equals DATABASE_URL. If only DATABASE_URL is set and changes, `FIXED`
+ * therefore reports only DATABASE_URL.
+ */
 function ownListenUrl({ url, listenUrl }: Extract<Config['database'], { kind: 'postgres' }>): string | null {
   return listenUrl.reveal() === url.reveal() ? null : listenUrl.reveal()
 }
@@ -65,7 +68,10 @@ function otherOps({ ops: { tokens: _tokens, oidc: _oidc, ...others } }: Config) 
   return others
 }
 
-/** @returns the new SHUTDOWN_GRACE. Its default depends on whether a destination isn't idempotent. */
+/**
+ * @returns a sentence with the new SHUTDOWN_GRACE. The default is longer if a destination isn't idempotent, so the
+ * sentence names such destinations if there were none before.
+ */
 function graceText(before: Config, now: Config): string {
   const careful = ({ destinations }: Config) => destinations.filter(({ idempotent }) => !idempotent).map(({ name }) => name)
   const [old, names] = [careful(before), careful(now)]

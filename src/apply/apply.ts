@@ -22,7 +22,7 @@ export interface Applied {
   readonly stale: number
   /** The rows added to the change log. */
   readonly changed: readonly Change[]
-  /** Updated rows in which `raw` changed, but no column that the change log contains. */
+  /** Updated rows in which `raw` changed, but no column of the change log did. */
   readonly rawOnly: readonly Change[]
   /** Purged submissions whose observations were skipped. Each is the text `account submission_id`. */
   readonly purged: ReadonlySet<string>

@@ -49,8 +49,8 @@ type Behind = 'all' | ReadonlySet<string>
 
 /**
  * Recomputes documents of one submission. Does nothing with `DOCUMENTS=off`.
- * @param behind the documents to recompute. Only their attachments are loaded, because a long
- * thread has many attachments.
+ * @param behind keys of the documents. Only the attachments of these documents are loaded, because a long thread has
+ * many attachments.
  */
 export async function deriveDocuments(session: ApplySession, place: SubmissionRef, cause: Cause, behind: Behind = 'all'): Promise<void> {
   if (!session.access.listsDocuments) return
@@ -109,7 +109,7 @@ async function passOn(session: ApplySession, { account, submissionId }: Submissi
  * @returns the document rows to store for a submission. Rows of documents that the submission no
  * longer names have `gone_at`.
  * @param stored the submission's rows, and other submissions' rows of the same documents.
- * @param behind the documents to return. `sources` and `stored` may omit other documents.
+ * @param behind keys of the documents to return. `sources` and `stored` may omit other documents.
  */
 export function documentRows(
   place: SubmissionRef,
@@ -124,7 +124,7 @@ export function documentRows(
     offers: sources.offers.filter(isShown),
     policies: sources.policies.filter(isShown),
   }
-  // Ignores an id if an attachment, offer, or policy names the same document, even one that is gone.
+  // Ignores an id if an attachment, offer, or policy names the same document, even if that row is gone.
   const all = documentsOf({ ...sources, ids: [] })
   const expected = documentsOf({ ...shown, ids: sources.ids.filter((id) => !all.has(id)) })
   const byKey = new Map(stored.map((row) => [row.document_key, row]))
@@ -180,8 +180,8 @@ function showsSources(observation: Observation): boolean {
 }
 
 /**
- * @returns the documents to recompute: those without a current row, and those of changed attachments. If an offer or
- * policy changed, returns `all`.
+ * @returns the documents to recompute: documents of changed attachments, and named documents whose row is missing or
+ * gone, or should belong to this submission but doesn't. If an offer or policy changed, returns `all`.
  */
 async function keysBehind(session: ApplySession, { account, submissionId, keys }: Named): Promise<Behind> {
   const changed = [session.of(sourceOffers), session.of(policies)].some((each) => each.changedRows(account, submissionId).length > 0)

@@ -45,7 +45,7 @@ function protectView(view: View, columns: <R extends object>(entity: Entity, row
   return { ...view, submission: view.submission && columns(submissions, view.submission), lists }
 }
 
-/** @param key key columns of the row that `columns` doesn't contain. */
+/** @param key the row's key columns that are missing in `columns`. */
 function protectColumns<R extends object>(protection: Protection, place: SubmissionRef, entity: Entity, columns: R, key: Row): R {
   const whole: Row = { ...columns, ...key, account: place.account, submission_id: place.submissionId }
   const row = protection.row(entity, whole)

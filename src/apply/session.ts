@@ -121,7 +121,7 @@ export class ApplySession {
     for (const set of this.#sets.values()) await set.flush()
   }
 
-  /** Updated rows in which `raw` changed, but no column that the change log contains. */
+  /** Updated rows in which `raw` changed, but no column of the change log did. */
   get rawOnly(): Change[] {
     return [...this.#sets.values()].flatMap((set) => set.rawOnly)
   }

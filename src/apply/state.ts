@@ -79,8 +79,8 @@ async function applyRows(session: ApplySession, entity: Entity, observation: Sta
   const volatile = new Set(columnsWhere(entity, (field) => field.volatile === true))
   const keepsGone = 'gone_at' in entity.columns
   // Two kinds of reads may fill one table. The kind in `entity.read` fills `raw` and most columns. The other kind fills
-  // only the columns with this kind in `Field.read`. The first kind marks only rows with `raw` gone. The other kind
-  // marks only rows without `raw` gone.
+  // only the columns whose `Field.read` names this kind. If a row has `raw`, only the first kind marks the row as gone.
+  // If a row has no `raw`, only the other kind marks the row as gone.
   const isOwn = entity.read === observation.read
   const shares = columnsWhere(entity, ({ read }) => read !== undefined).length > 0
   const ofRead = columnsWhere(entity, ({ read }) => (isOwn ? read === undefined : read === observation.read))

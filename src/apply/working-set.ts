@@ -20,7 +20,7 @@ export class WorkingSet<R extends Row = Row> {
   readonly #entity: Entity
   readonly #access: MirrorAccess
   readonly #entries = new Map<string, Entry>()
-  /** Updated rows in which `raw` changed, but no column that the change log contains. */
+  /** Updated rows in which `raw` changed, but no column of the change log did. */
   readonly rawOnly: Change[] = []
 
   constructor(access: MirrorAccess, entity: Entity) {
@@ -43,8 +43,8 @@ export class WorkingSet<R extends Row = Row> {
   }
 
   /**
-   * @returns a submission's rows, including changes that aren't written yet.
-   * @param only limits the rows to load. The result also contains rows of the submission that were loaded earlier.
+   * Loads a submission's rows. If `only` is given, loads only the rows that `only` describes.
+   * @returns all loaded rows of the submission, also those loaded earlier, with changes that aren't written yet.
    */
   async loadSubmission(account: string, submissionId: string, only?: OnlyRows): Promise<R[]> {
     this.adopt(await this.#access.loadOfSubmission(this.#entity, account, submissionId, only))

@@ -14,14 +14,14 @@ export interface Permit {
 }
 
 /**
- * Outcome of a request. `alive`: the server answered. `dead`: no usable answer.
+ * Outcome of a request. `alive`: the server works. `dead`: no usable answer arrived.
  * `unknown`: this process cancelled the request.
  */
 export type Aliveness = 'alive' | 'dead' | 'unknown'
 
 /**
  * Circuit breaker. After `failuresToOpen` consecutive failures, the circuit opens and blocks all requests
- * for a backoff.
+ * until a backoff time has passed.
  * Then one probe request is allowed. If the probe succeeds, the circuit closes. If the probe fails, the circuit opens
  * again with a longer backoff.
  * The circuit also closes if a request that was sent before the opening succeeds.

@@ -55,8 +55,8 @@ export class RateLimiter {
   }
 
   /**
-   * If more than 5 s of a pause are left, the milliseconds left. Callers then get an error. Otherwise 0,
-   * and callers wait.
+   * Milliseconds left of a pause; 0 if at most 5 s are left or there is no pause. `take` throws an error if this value
+   * is more than 0. Otherwise `take` waits for the rest of the pause.
    */
   get pausedMs(): number {
     const pauseMs = this.#pausedUntil - this.#clock.steady()

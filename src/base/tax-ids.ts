@@ -31,8 +31,8 @@ const NAMES = [
 const NAMED = new RegExp(String.raw`\b(?:${NAMES.join('|')})(?:s|number|num|no|nbr|id|last)?\b`, 'g')
 
 /**
- * Tax-id names that are recognized only at the end of a key, or before words of `QUALIFIERS`. Elsewhere they may have other
- * meanings, as in `tin_roof`.
+ * Tax-id names that are recognized only at the end of a key, or before words of `QUALIFIERS`. Elsewhere they may have
+ * other meanings, as in `tin_roof`.
  */
 const AT_END = ['tin', 'tins', 'tinnumber', 'tinno']
 

@@ -29,7 +29,10 @@ export interface ClientOptions {
   /** Base URL with its version segment, such as `https://api.example/api/v1`. */
   readonly baseUrl: string
   readonly auth: Auth
-  /** E-mail address of the portal user to whom writes are attributed by default. Required for a machine credential. */
+  /**
+   * E-mail address of the portal user to whom writes are attributed by default. A machine credential needs an address
+   * for every write, here or in the call.
+   */
   readonly producerEmail?: string
   readonly fetch?: Fetch
   readonly clock?: ClientClock

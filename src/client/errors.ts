@@ -142,7 +142,7 @@ const byStatus: Readonly<Record<number, ErrorClass>> = {
 }
 
 /**
- * @param what method and path of the request, such as `POST /x`.
+ * @param what the request's method and path, such as `POST /x`.
  * @param isBind whether a 409 with an unknown code becomes NotBindable.
  */
 export function serviceError(what: string, answer: ErrorAnswer, isBind: boolean): ServiceError {

@@ -63,7 +63,7 @@ export function startChild(
     }
     ended.promise.then(end, reject)
   })
-  // Prevent that Node ends this process when `died` rejects and nothing waits for it.
+  // Without a handler, Node would end this process if `died` rejects while nothing waits for it.
   died.catch(() => undefined)
   return {
     died,

@@ -94,7 +94,7 @@ function sameValue(a: Json, b: Json): boolean {
   return sameJson(plain(a), plain(b))
 }
 
-/** @returns whether to compare a stored row. Rows that are gone aren't compared, and lanes that only events named. */
+/** @returns whether to compare a stored row. False for rows that are gone, and for lanes that only events named. */
 function counts(row: Row): boolean {
   return (row['gone_at'] ?? null) === null && row['state_source'] !== 'event'
 }

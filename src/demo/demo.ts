@@ -55,7 +55,7 @@ export interface DemoOptions {
 
 /**
  * Runs the demo. Starts the emulator with faults and the program on SQLite, plays the story, and compares the mirror
- * with the service. Prints at most 24 lines of 100 columns. The last five lines are the verdict.
+ * with the service. Prints at most 24 lines of 100 columns. The last six lines are the verdict.
  * @returns whether the mirror, the AMS, and a reconcile run agree with the service.
  * @throws Error if a process exits unexpectedly. The reason of the signal of `host` if that signal aborts.
  */
@@ -129,7 +129,8 @@ export async function runDemo(options: DemoOptions): Promise<boolean> {
 /** Counts arrivals and lost webhooks, which `serve` counts only from time to time. */
 async function countAll(db: Db): Promise<void> {
   for (let more = true; more; ) more = await countArrivals(db)
-  // No webhook can still arrive, so the limit is 0. `status` then shows the number that the demo prints.
+  // No webhook can still arrive, so every record without a webhook counts as lost after 0 ms. `status` then shows the
+  // number that the demo prints.
   for (let more = true; more; ) more = (await countLostWebhooks(db, ACCOUNT, 0)).more
 }
 
@@ -158,8 +159,8 @@ async function startSandbox({ host, folder }: DemoOptions, closing: AsyncDisposa
     webhookSecret: await setting('WEBHOOK_SECRETS'),
   }
   const service = new Service(new URL(account.baseUrl).origin)
-  // The program retries after a 404 only after 30 s, which is too long for the demo. With a wrong clock, the service would sign
-  // deliveries with a time after their receipt.
+  // The program retries after a 404 only after 30 s, which is too long for the demo. With a wrong clock, the service
+  // would sign deliveries with a time after their receipt.
   await service.removeFaultsOf(404, 'clock_skew')
   return { sandbox, account, service }
 }

@@ -73,8 +73,8 @@ export interface Field extends DescribedColumn {
    */
   readonly link?: true
   /**
-   * Another read that also sets this column. That read can mark a row as gone only if the table's own read never
-   * showed the row.
+   * The read that sets this column; default: the table's own read (`EntityDescription.read`). If only this other read
+   * ever showed a row, this other read can mark the row as gone. Otherwise, only the table's own read can.
    */
   readonly read?: StateRead
   /** Shown unmasked despite its class, because people search for submissions by this value. */
@@ -97,7 +97,7 @@ export interface EntityDescription {
   readonly key: readonly string[]
   /** Table of the parent rows. If a parent row is gone, its rows in this table are gone too. */
   readonly parent?: string
-  /** A missing field means null. Without this, a missing field means "unchanged". */
+  /** A missing field means null. Without this, a missing field means "unchanged", except for a `nullable` field. */
   readonly absentIsNull?: true
   /** All columns, in the order of the table. Without a column `gone_at`, rows are never marked as gone. */
   readonly fields: Readonly<Record<string, FieldDescription>>

@@ -33,7 +33,7 @@ const TELLING_LENGTH = 4
 const PERSONAL = /(?<![\w./])[\w.+-]+@[\w-]+(?:\.[\w-]+)+|(?<![\w-])(?:\d{3}-\d{2}-\d{4}|\d{2}-\d{7})(?![\w-])/g
 
 /**
- * @param text text from outside, such as an AMS answer that repeats the data it was sent.
+ * @param text for example the answer of an AMS, which may repeat the data that it was sent.
  * @param values values to mask; see `maskedValues`.
  * @returns the text with these values, e-mail addresses, and tax ids masked.
  */

@@ -44,8 +44,8 @@ export function mergeByOrigin(stored: Row, newcomer: Row, identity: readonly str
 }
 
 /**
- * @returns the new `gone_at`: null if a feed contained the record, because the record then isn't gone. For a record of
- * a delivery, the stored value, because the delivery may have been sent long ago.
+ * @returns the new `gone_at`. If a feed contained the record, the result is null, because the record isn't gone. If a
+ * delivery contained the record, the result is the stored value, because the delivery may be old.
  */
 export function goneAtAfter(stored: { readonly gone_at: TimeText | null }, via: Via): TimeText | null {
   return via === 'webhook' ? stored.gone_at : null

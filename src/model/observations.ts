@@ -22,8 +22,8 @@ export interface Origin {
   /** True if a full re-read found the record. */
   readonly isFullRead: boolean
   /**
-   * True if the record isn't on the first page of its feed read. New records may have appeared since the first
-   * page was read.
+   * True if the record isn't on the first page of its feed read. The read may then have missed earlier records, because
+   * a record can appear on a page after that page was read.
    */
   readonly pagesBefore?: boolean
   /**

@@ -46,8 +46,8 @@ export interface GateOptions extends ServiceParts {
  *   account immediately. A refused token suspends the account only if the service refuses again a minute later, because
  *   one answer may be a fault.
  * - `paused`: the credentials belong to another brokerage, or many known submissions are suddenly "not found".
- * For a stopped account, nothing is sent before `retry_at`. Then the gate checks the account's identity. If submissions
- * were the reason for the stop, the gate also reads some of them.
+ * For a stopped account, nothing is sent before `retry_at`. Then the gate checks the account's identity. If refused or
+ * missing submissions were the reason for the stop, the gate also reads some submissions.
  */
 export class AccountGate {
   readonly #o: GateOptions
@@ -140,7 +140,7 @@ export class AccountGate {
       await this.#undoMarks(missing)
       this.#wavePause = 'paused'
     } catch (error) {
-      // The database failed, so the account isn't paused. The same submissions may form a wave again.
+      // The database failed, so the account may not be paused. The same submissions may form a wave again.
       this.#wave.reset()
       this.#wavePause = null
       throw error

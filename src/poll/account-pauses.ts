@@ -13,7 +13,11 @@ type Clients = ReadonlyMap<string, Pick<UpstreamClient, 'joinPause'>>
 
 export interface AccountPausesOptions extends Pick<ServiceParts, 'db' | 'clock' | 'log'> {
   readonly clients: () => Clients
-  /** Called when a pause begins, or becomes longer by more than a minute. @param ms length of the pause. */
+  /**
+   * Called for an account's first pause. Also called for each pause that ends more than a minute after the end of the
+   * last reported pause.
+   * @param ms length of the pause.
+   */
   readonly report: (account: string, sentence: string, ms: number) => void
 }
 

@@ -25,8 +25,10 @@ const SWEEP_STEP = 300
 const SWEEP_PAUSE_MS = 10
 
 /**
- * Priority of claimed reads. `woken`: requested reads. `kept`: one failing read and one background read, which would
- * otherwise never run.
+ * Priority of claimed reads:
+ * - `scheduled`: reads that are due by their schedule
+ * - `woken`: requested reads
+ * - `kept`: one failing read and one background read, which might otherwise never run
  */
 const priorities = { kept: 2, woken: 1, scheduled: 0 }
 type Priority = keyof typeof priorities
@@ -39,7 +41,8 @@ export interface AccountPollerOptions extends GateOptions {
 
 /**
  * Runs the due reads of one account, requested reads first. A stopped account isn't read.
- * Failing reads get at most a quarter of the slots, so they don't delay other reads.
+ * Failing reads get at most a quarter of the slots, or one slot if there are fewer than four. So they don't delay other
+ * reads.
  * With three or more slots, background reads get at least one slot, even if feeds are busy.
  */
 export class AccountPoller implements Service {
@@ -162,8 +165,8 @@ export class AccountPoller implements Service {
   }
 
   /**
-   * True if the read would only fail. While the read waited, the service became unavailable, or this kind of read
-   * was switched off.
+   * True if the read would only fail, because the service became unavailable, or this kind of read was switched off,
+   * while the read waited.
    */
   #isPointless({ read }: ReadClaim): boolean {
     const { client, switches } = this.#o

@@ -27,10 +27,10 @@ const FAILURE_BASE_MS = 1_000
 const FAILURES_TO_RANK = 3
 const SLOW_FAILURE_MS = 4_000
 const FAILURE_CAP_MS = 900_000
-/** Backoff if an empty page repeats its cursor (trap 2). */
+/** Backoff after a feed read that stopped before the feed's end, for example because a cursor repeated (trap 2). */
 const STALL_BASE_MS = 1_000
 const STALL_CAP_MS = 30_000
-/** Backoff after hundreds of empty pages. The backoff grows up to the longest poll interval. */
+/** Backoff if that feed read used many requests. This backoff grows up to the longest poll interval. */
 const COSTLY_STALL_BASE_MS = 60_000
 /**
  * Waits after the first, the second, and each later consecutive 404. After the third 404, the submission counts as
@@ -46,9 +46,12 @@ export interface ClaimedReadOptions extends ServiceParts {
 
 /**
  * Result of a read:
+ * - `read`: success
+ * - `stalled`: the feed read stopped before the end of the feed
  * - `gone`: 404
- * - `refused`: bad credentials
+ * - `refused`: the service refused every credential, or refused a main read (for example with 401 or 403)
  * - `declined`: a detail read was answered with 403 or 404
+ * - `failed`: another failure
  * - `lost`: another process took over the lease
  */
 export type ClaimedReadEnd = 'read' | 'stalled' | 'gone' | 'refused' | 'declined' | 'failed' | 'lost'

@@ -32,8 +32,8 @@ const SUBMISSION_KEY = 'submission_id'
 const STEP = 200
 const PAUSE_MS = 10
 /**
- * Maximum of new submissions that are tracked from one answer. Protects against a list of other objects that also have
- * a field `submission_id`.
+ * Maximum number of new submissions that are tracked from one answer. Protects against a list of other objects that
+ * also have a field `submission_id`.
  */
 const MAX_NEW = 10_000
 const MAX_PATHS = 10_000
@@ -54,7 +54,7 @@ export interface DiscoveryOptions extends GateOptions {
   /** By path: the field of listed items that contains the submission's id. */
   readonly idFields?: Readonly<Record<string, string>>
   readonly everyMs: number
-  /** Maximum of new submissions that are tracked from one answer. Default: 10,000. */
+  /** Maximum number of new submissions that are tracked from one answer. Default: 10,000. */
   readonly maxNew?: number | undefined
 }
 

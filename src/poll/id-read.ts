@@ -24,7 +24,7 @@ import type { PollPolicy } from './intervals.ts'
 const NOT_FOUND_WAIT_MS = [30_000, 120_000, 3_600_000, 6 * 3_600_000, 86_400_000] as const
 const FAILURE_BASE_MS = 1_000
 const FAILURE_CAP_MS = 900_000
-/** Wait after the service refused the account. The poller suspends the account. */
+/** Wait after the service refused every credential of the account. The poller then suspends the account. */
 const REFUSED_WAIT_MS = 60_000
 const MAX_SUBMISSIONS = 1_000
 

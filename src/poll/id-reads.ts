@@ -9,7 +9,7 @@ import { carryOutIdRead, type IdReadOptions } from './id-read.ts'
 import type { ReadSwitches } from './read-switches.ts'
 
 const TICK_MS = 1_000
-/** Most reads in flight, in addition to the poller's reads. */
+/** Maximum number of reads in flight, in addition to the poller's reads. */
 const AT_ONCE = 4
 
 /** After this many 404s of an id that was never read, the path may be wrong. */

@@ -30,7 +30,7 @@ export function pollIntervalMs(policy: PollPolicy, quietForMs: number, clock: Pi
   return jitter(interval, clock)
 }
 
-/** Detail reads (`outstanding`, `workspace`, `sessions`) run at every 4th poll. */
+/** The interval of detail reads (`outstanding`, `workspace`, `sessions`): this many poll intervals, within limits. */
 const POLLS_PER_DETAIL = 4
 
 /**

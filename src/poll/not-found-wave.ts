@@ -12,8 +12,8 @@ const SMALLEST_WAVE = 2
 const MAX_ENTRIES = 10_000
 
 /**
- * Detects many known submissions returning 404, which suggests credentials of another brokerage. A single 404 only means
- * that one submission is gone (trap 48).
+ * Detects that many known submissions suddenly get 404, which suggests credentials of another brokerage. A single 404
+ * only means that one submission is gone (trap 48).
  */
 export class NotFoundWave {
   readonly #clock: Clock
@@ -65,7 +65,7 @@ export class NotFoundWave {
     return missing
   }
 
-  /** Adds a submission to the last wave, because its read was in flight when the wave ended. */
+  /** Adds a submission to the last wave, for example because its read was in flight when the wave ended. */
   join(submissionId: string): void {
     for (const read of readKinds) this.#pastWaves.add(keyOf(submissionId, read))
     for (const oldest of this.#pastWaves) {

@@ -41,7 +41,7 @@ export class ReadSwitches implements Service {
   #refused = new Set<OptionalRead>()
   /** Reads that were switched on again and must be requested soon. */
   readonly #isAgain = new Set<OptionalRead>()
-  /** For each read, the submissions for which the service refused the read since its last success. */
+  /** For each read: the submissions for which the service refused the read. A success of the read clears them. */
   readonly #declined = new Map<OptionalRead, Set<string>>()
   /**
    * `#storing`: number of changes that are being stored now. `#stored`: number of changes stored so far. If a change is
@@ -71,8 +71,8 @@ export class ReadSwitches implements Service {
   /**
    * Records a refusal (403 or 404). Ignores refusals that were in flight when the read was switched off, because they
    * would postpone the next retry.
-   * @param wasRead true if this read of the submission, or this id, ever succeeded. Otherwise the record may
-   * not exist yet.
+   * @param wasRead true if this read of the submission, or this id, ever succeeded. If false, the record may not exist
+   * yet. The refusal is then ignored if the read ever succeeded for another record.
    */
   async noteDeclined(read: OptionalRead, submissionId: string, wasRead: boolean): Promise<void> {
     const { db, account, log } = this.#o

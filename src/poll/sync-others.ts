@@ -13,7 +13,7 @@ import type { FailedRead, SyncOptions } from './sync-options.ts'
  * Reads the bind requests, policies, and insureds of these submissions immediately. Also reads the ids that
  * the answers name.
  * @param submissionIds known submissions; `['']`: ids that belong to no submission.
- * @param off reads to skip.
+ * @param off the kinds of reads that are switched off. They are skipped.
  */
 export async function syncIds(
   o: SyncOptions,

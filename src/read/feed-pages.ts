@@ -58,7 +58,7 @@ const MAX_EMPTY_PAGES = 200
  * Reads a feed page by page until `next_cursor` is null (traps 1 to 3), or until the feed stalls. Fetches the next page
  * while the current page is applied. Pages are committed in order.
  * @param commit applies a page and stores its cursor, in one transaction. For the last page, `end` is the result of the
- * read; for other pages, null.
+ * read, and its `inserted` doesn't include this page. For other pages, `end` is null.
  * @throws errors of the client and of `commit`.
  */
 export async function readFeedPages(

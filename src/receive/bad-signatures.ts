@@ -9,7 +9,7 @@ const MAX_ADDRESSES = 10_000
  */
 export class BadSignatures {
   readonly #most: number
-  /** Times of recent failures by address, in ms since the epoch. The map's last address is the one that failed last. */
+  /** Times of recent failures by address, in ms since the epoch. The address of the newest failure is at the end. */
   readonly #times = new Map<string, number[]>()
 
   /** @param most bad signatures allowed per address and minute. */

@@ -36,7 +36,10 @@ const CHUNKS_MERGED = 256
 export function readBody(stream: Readable, limits: BodyLimits): Promise<Buffer | BodyFault> {
   const { limitBytes, memory, deadline } = limits
   return new Promise((resolve) => {
-    /** Merged chunks, followed by chunks that are not merged yet. `merged` is the number of merged chunks. */
+    /**
+     * Merged buffers with the bytes of `CHUNKS_MERGED` chunks each, followed by the chunks that aren't merged yet.
+     * `merged` is the number of merged buffers.
+     */
     const chunks: Buffer[] = []
     let merged = 0
     let length = 0

@@ -4,7 +4,10 @@ import type { Observer } from '../base/observer.ts'
 import type { NewDelivery } from '../store/inbox/append.ts'
 import type { Deadline } from './deadline.ts'
 
-/** Stores deliveries in the inbox. `append` returns null or an error for each delivery; see `InboxAppender`. */
+/**
+ * Stores deliveries in the inbox. For each delivery, `append` returns null if the delivery is stored, otherwise the
+ * error (see `InboxAppender`).
+ */
 export interface Appender {
   /** Whether a commit blocks the event loop, as on SQLite. No request is read during such a commit. */
   readonly blocking?: boolean

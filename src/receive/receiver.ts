@@ -53,13 +53,13 @@ interface DeliveryRequest {
 /** Time limit for an answer. The service waits 10 s for it (trap 29). */
 const ANSWER_WITHIN_MS = 8_000
 /**
- * Memory for bodies of requests in flight, in bytes. Bodies that wait to be stored have a limit of the same size. If
- * twice WEBHOOK_BODY_LIMIT is larger, both limits have that value.
+ * Memory for bodies of requests in flight, in bytes. Bodies that wait to be stored have a limit of the same size. Both
+ * limits are raised to twice WEBHOOK_BODY_LIMIT if they are smaller.
  */
 const MEMORY_BYTES = 64 << 20
 /**
- * Size in bytes. If an address sent many bad signatures, its larger bodies wait in a queue for verification. Verifying
- * a larger body takes more than 0.25 ms.
+ * If an address sent many bad signatures, its bodies above this size in bytes wait in a queue for verification.
+ * Verifying such a body takes more than 0.25 ms.
  */
 const CHEAP_BODY_BYTES = 32 << 10
 /**

@@ -42,7 +42,10 @@ export const sandboxCommandSchema = z.strictObject({
   state: z.string().min(1).optional(),
   /** Whether to print the addresses and credentials as one line of JSON. */
   json: z.boolean().default(false),
-  /** `name=value,…`: sets choices that the specification leaves open. `mix=SEED` chooses all of them at random. */
+  /**
+   * `name=value,…`: sets choices that the specification leaves open. `mix=SEED` sets all other choices at random,
+   * except numbers.
+   */
   variants: z.string().transform(readVariants).optional(),
   /**
    * Waits in ms between attempts of a delivery, such as `500,1000,2000`. After the last attempt,

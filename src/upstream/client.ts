@@ -52,15 +52,15 @@ export interface UpstreamClient {
    */
   document<T>(place: DocumentPlace, take: TakeDocument<T>, signal?: AbortSignal): Promise<T>
   /**
-   * Gets a path from the settings with background priority. Doesn't affect the circuit or the rate, and doesn't renew
-   * a refused token.
+   * Gets a path from the settings with background priority. A failure affects neither the circuit nor the rate. If the
+   * token is refused, it isn't renewed.
    * @param path relative to the base URL, with or without a query.
    * @returns the body as text and as JSON.
    */
   probe(path: string, signal?: AbortSignal): Promise<ProbeAnswer>
   /**
-   * Milliseconds until requests can be sent; 0 if immediately. Requests wait if the circuit is open, if the service
-   * requested a pause, or if a token exchange just failed.
+   * Milliseconds until requests can be sent; 0 if immediately. More than 0 if the circuit is open, if more than 5 s of
+   * a requested pause are left, or if a token exchange just failed. Until then, requests fail.
    */
   waitMs(): number
   /** The current pause that the service requested (trap 49), if more than 5 s are left; otherwise null. */

@@ -9,7 +9,7 @@ import { type Delivery, readDelivery, SELF_DELIVERY_TYPE } from '../upstream/web
 export interface ReadDelivery {
   readonly observations: readonly Observation[]
   readonly settlement: Settlement
-  /** Whether to read all active submissions, because the delivery names no submission. */
+  /** Whether to read all active submissions of the account, because the delivery names no submission. */
   readonly sweep: boolean
   /** Whether a `submission.events` delivery has a readable event; `none` for other delivery types. */
   readonly events: 'readable' | 'unreadable' | 'none'
@@ -23,7 +23,7 @@ const fromWebhook = { via: 'webhook', cause: 'webhook', isFullRead: false, first
  * Turns claimed deliveries into observations.
  * - A `submission.message` delivery that matches the specification gives the message, and a read
  *   request for the thread.
- * - Any other delivery gives its complete events, and read requests for both feeds of each submission that it names.
+ * - Any other delivery gives its readable events, and read requests for both feeds of each submission that it names.
  * A delivery names a submission in a `submission_id` field. If no such field exists, every known submission id
  * in the body counts.
  */

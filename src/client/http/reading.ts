@@ -9,7 +9,7 @@ export interface Reads<T> {
 
 /**
  * Reads the body of a successful answer. An unexpected null counts as a missing field.
- * @param what name of the request in messages.
+ * @param what the request's name in messages.
  * @throws UnexpectedAnswer if required fields are missing.
  */
 export function readBody<T>(schema: Reads<T>, what: string, status: number, text: string): T {

@@ -26,7 +26,7 @@ const BLOCKED = 'bad port'
 
 /**
  * Sends one request. Doesn't follow redirects (trap 45).
- * @param what name of the request in messages.
+ * @param what the request's name in messages.
  * @throws Unreachable. If `signal` aborts, throws the signal's reason instead.
  */
 export async function sendOnce(wire: Wire, what: string, url: string, init: RequestInit, signal?: AbortSignal): Promise<Response> {

@@ -231,7 +231,7 @@ const auth = z
   )
   .optional()
 
-/** Most changes in one request. Equals the number of changes whose results can be stored in one transaction. */
+/** Maximum number of changes in one request. One transaction can store the results of this many changes. */
 const MOST_IN_BATCH = 400
 
 /** When to verify which changes a destination has. */

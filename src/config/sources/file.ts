@@ -57,7 +57,7 @@ const IS_FILE_NAME = /^[\w./~-]+\.(?:ya?ml|json)$/i
 /** Placeholder for a reference where only the text around the reference matters. */
 export const REFERENCE = '\uE000'
 
-/** End of the problem of a reference to a variable that has no value. */
+/** End of the problem text for a reference to a variable that isn't set. */
 export const UNSET = 'which is not set; set it'
 
 /** Matches `$${`, and a reference, even without its closing brace. */

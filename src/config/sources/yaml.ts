@@ -1,7 +1,7 @@
 import { LineCounter, parseDocument, type Scalar, visit } from 'yaml'
 import type { Tree } from '../schema/reading.ts'
 
-/** Most errors to report. One mistake causes many errors in the lines after it. */
+/** Maximum number of errors to report. One mistake causes many errors in the lines after it. */
 const MAX_ERRORS = 5
 
 /**

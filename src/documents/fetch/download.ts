@@ -51,8 +51,8 @@ async function keepAnswer({ storage, maxBytes }: Download, document: DocumentRow
 type FetchPlace = { readonly of: 'service'; readonly place: DocumentPlace } | { readonly of: 'elsewhere'; readonly link: string } | null
 
 /**
- * Chooses where to fetch a document: by its path, or if it has none by its link, or if it has none by its id. A link
- * below the base URL goes to the service. So does a link without a host, because the specification doesn't say what
+ * Chooses where to fetch a document: its path if it has one, otherwise its link, otherwise its id. A link below the
+ * base URL goes to the service. So does a link without a host, because the specification doesn't say what
  * `document_url` is relative to.
  */
 function placeOf({ document_id, download_path, document_url }: DocumentRow, baseUrl: string): FetchPlace {
@@ -66,7 +66,7 @@ function placeOf({ document_id, download_path, document_url }: DocumentRow, base
 
 /**
  * @returns whether the document should be a PDF. The media type decides. If the media type is unknown, the path or the
- * name decides. A document that is fetched by its id is always a PDF.
+ * name decides, except that a document without a path and a link should always be a PDF.
  */
 function promisesPdf({ document_id, content_type, name, download_path, document_url }: DocumentRow): boolean {
   const path = (download_path ?? document_url ?? '').split(/[?#]/, 1)[0] ?? ''

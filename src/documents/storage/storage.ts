@@ -31,8 +31,8 @@ export interface DocumentStorage {
   readonly place: string
   /**
    * Hashes, checks, and stores a document. If the promise resolves, the bytes are durable under `path`. If the promise
-   * rejects, no document was added, and `sweep` removes what was written. Insert the document's row within `SPARED_MS`.
-   * Otherwise a sweep may remove the file.
+   * rejects, `sweep` later removes what was written. Insert the document's row within `SPARED_MS`. Otherwise a sweep
+   * may remove the file.
    * @throws RefusedDocument if the bytes aren't as expected. Errors of `body`.
    */
   keep(body: AsyncIterable<Uint8Array>, expected: Expected): Promise<StoredDocument>

@@ -9,7 +9,10 @@ import { parseMoment } from './arguments.ts'
 import type { ActionContext } from './context.ts'
 import { untrackedText } from './names.ts'
 
-/** `learned`: what the mirror had stored by then. `happened`: events and messages by their own time, however late they were stored. */
+/**
+ * How a submission at an earlier time is shown. `learned`: only what the mirror had stored at that time.
+ * `happened`: also events and messages that had happened at that time, but were stored later.
+ */
 export const asOfClocks = ['learned', 'happened'] as const
 
 type Moment = { readonly at: TimeText; readonly by: (typeof asOfClocks)[number] }
@@ -24,8 +27,9 @@ export interface AsOf extends Moment {
 type Read<T, A> = (rows: Query, asOf: A) => Promise<T>
 
 /**
- * Restores a submission as it was, and reads it.
- * @throws NotFoundError if it is not tracked, was not known yet, or the change log no longer reaches back.
+ * Restores a submission as it was at `at`, and calls `read` with the restored rows.
+ * @throws NotFoundError if the submission is not tracked or was not known at `at`, or if the change log no longer
+ * has all changes since `at`.
  */
 export async function readMoment<T>(q: Query, of: SubmissionRef, { at, by }: Moment, read: Read<T, AsOf>): Promise<T> {
   const seq = await seqAt(q, at)

@@ -30,7 +30,7 @@ interface TimelineQuery {
   readonly kinds?: readonly TimelineKind[] | undefined
   readonly after?: TimelinePlace | undefined
   readonly limit: number
-  /** Rows of an earlier state, up to the change `until`. Without pushes. */
+  /** Reads the rows as of the change `until`. If set, the timeline omits pushes. Default: reads the current rows. */
   readonly rows?: Query
   readonly until?: number | undefined
 }

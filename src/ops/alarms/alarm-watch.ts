@@ -96,7 +96,7 @@ export class AlarmWatch implements Service {
     }
   }
 
-  /** @param over alarms that no watcher checks and whose problem has ended. */
+  /** Evaluates and stores all alarms. The alarms in `over` have no watcher, and this evaluation resolves them. */
   async #evaluateAndStore(over: readonly AlarmName[]): Promise<AlarmPlan> {
     const { db, senders } = this.#p
     const evaluation = await this.#evaluateWatchers(over)

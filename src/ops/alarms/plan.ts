@@ -19,6 +19,7 @@ export interface Evaluation {
  * - Each recipient has at most one stored notice per alarm. A newer notice replaces the older notice, even if unsent.
  * - A firing alarm queues a notice, and another notice `repeatMs` after the last one was sent or skipped.
  * - If an alarm stays resolved for `SETTLE_MS`, each recipient that was notified of the alarm gets a `resolved` notice.
+ *   Recipients whose settings exclude `resolved` notices get none.
  * - A recipient that is added later also gets notices of alarms that already fire.
  */
 export function planOf(

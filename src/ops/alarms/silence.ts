@@ -1,14 +1,14 @@
 import { msFromTime } from '../../model/time.ts'
 import type { UnannouncedRecords } from '../../store/operators/alarm-queries.ts'
 
-/** From this many unannounced records on, an outage is assumed. Fewer records may lack webhooks by chance. */
+/** From this many unannounced records on, the age of the last delivery decides. Fewer may lack webhooks by chance. */
 const ENOUGH = 3
 
 /**
  * @returns the start of a webhook outage in ms since the epoch; null if there is no outage.
  * An outage requires unannounced records: records that polls found and no webhook announced.
  * - With 3 or more unannounced records, the last delivery must be at least `afterMs` old (`WEBHOOK_SILENCE_AFTER`).
- * - With fewer, or if no delivery ever arrived, a poll must have found the first one at least `afterMs` ago.
+ * - With fewer, or if no delivery ever arrived, the oldest such record must have been found at least `afterMs` ago.
  *
  * @param lastAtMs time of the last delivery in ms since the epoch; null before the first delivery.
  */

@@ -8,13 +8,14 @@ export type Transition = AlarmRow | 'forget' | null
 
 /**
  * Computes the next state of an alarm from one evaluation of its condition.
- * - No row, or `resolved`: if the condition is on, the alarm becomes `pending`.
+ * - No row, or `resolved` for `SETTLE_MS` or longer: if the condition is on, the alarm becomes `pending`.
  * - `pending`: if the condition is off, the row is deleted. If the condition has been on for the alarm's `forMs`, the
  *   alarm becomes `firing`. If the last evaluation is more than `SETTLE_MS` old, `forMs` starts again.
- * - `firing`: if the condition is off, the alarm becomes `resolved`. Level `between` keeps the alarm firing.
+ * - `firing`: if the condition is off, the alarm becomes `resolved`.
  * - `resolved` for less than `SETTLE_MS`: if the condition is on, the alarm becomes `firing` again with its old start.
  *
- * If `forMs` is 0, or the condition began long ago, the alarm becomes `firing` without being `pending` first.
+ * Level `between` counts as on for a firing alarm, and as off for any other alarm.
+ * If the condition began at least `forMs` ago, the alarm becomes `firing` without being `pending` first.
  */
 export function transition(row: AlarmRow | null, problem: Problem, nowMs: number): Transition {
   const { name, account, destination, text, level } = problem

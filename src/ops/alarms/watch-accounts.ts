@@ -71,7 +71,7 @@ async function reads({ account, brokerage }: AccountsTable, { q, config, nowMs }
   const { failing, newest_read_at: newest, stalest_read_at: stalest, ...due } = await accountReads(q, account)
   const overdueMs = Math.max(lateMs(due.oldest_read_request_at, nowMs), lateMs(due.oldest_read_due_at, nowMs))
   const silentSince = newest ?? (await scheduledSince(q, account))
-  // If the brokerage is unknown, no read of the account has ever succeeded.
+  // While the brokerage is unknown, the service may never have answered, even if no read is due or failing.
   const wanted = failing.once > 0 || overdueMs > NOT_OVERDUE_MS || brokerage === null
   const dead = wanted && lateMs(silentSince, nowMs) >= NO_ANSWER_MS
   // `state_stale` doesn't depend on the schedule. It fires if a read failed for half an hour or more,

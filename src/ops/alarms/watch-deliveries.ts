@@ -90,8 +90,8 @@ function onlyTimes(faults: readonly RejectedCount[]): boolean {
 
 /**
  * Counts deliveries rejected for their signature or timestamp since the last accepted delivery, within 24 h.
- * Fewer than `REJECTED_ENOUGH`, or none in the last hour, don't start the alarm.
- * They also don't resolve a firing alarm, because the service may retry only hours later.
+ * The alarm starts at `REJECTED_ENOUGH` rejections, if at least one was in the last hour.
+ * A firing alarm resolves only when no rejection is left, because the service may retry only hours later.
  */
 async function rejections(account: string, { q, nowMs }: WatchContext, lastAtMs: number | null): Promise<Problem> {
   const sinceMs = Math.max(nowMs - DAY_MS, lastAtMs ?? 0)

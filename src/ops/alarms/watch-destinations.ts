@@ -12,7 +12,7 @@ const DAY_MS = 24 * 60 * MINUTE_MS
 
 export const PUSH_LATE_MS = 15 * MINUTE_MS
 const NOT_LATE_MS = 5 * MINUTE_MS
-/** A destination paused by a person raises `destination_stopped` only after this many ms. The person may forget it. */
+/** `destination_stopped` fires only this many ms after a person paused the destination. The pause may be forgotten. */
 const FORGOTTEN_MS = DAY_MS
 /** `push_unmapped` fires if a submission has waited this many ms for an AMS client. A person needs time to map it. */
 const UNMAPPED_MS = DAY_MS

@@ -140,7 +140,10 @@ function descriptionOf(schema: z.ZodType): string {
   return [description, listed].filter(Boolean).join(': ')
 }
 
-/** @param ofCommand the operation without an option, then the others. */
+/**
+ * @returns why the option of `field` can't be used with `op`, such as `works only with --rejected`.
+ * @param ofCommand all operations of the command, first the operation that no option selects.
+ */
 function misplacedText(op: AnyOperation, ofCommand: readonly AnyOperation[], field: string): string {
   if (op !== ofCommand[0]) return `does not work with ${flagOf(op)}`
   const owners = ofCommand.filter(({ input }) => field in input.shape)

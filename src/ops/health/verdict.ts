@@ -78,7 +78,7 @@ function latenessOf(health: Health, expected: Expected): Lateness[] {
 
 function accountLateness(a: AccountHealth, expected: Expected): Lateness[] {
   const { account: of } = a
-  // The brokerage is unknown until the service answers for the first time.
+  // Before the first answer, the brokerage is unknown. It can stay unknown while reads succeed, so check the reads too.
   const isUnanswered = a.brokerage === null && a.newest_read_at === null && a.never_read === 0
   return [
     ...(isUnanswered ? [late('not_served', of)] : []),

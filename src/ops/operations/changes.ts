@@ -97,7 +97,7 @@ function pageReader(c: OperationContext, asked: z.output<typeof input>) {
   const { account, entity, limit, cursor, after } = asked
   let from = seqIn(cursor) ?? after
   return async () => {
-    // Read `last_seq` before the page. The page then contains every matching change up to `last_seq`.
+    // Read `last_seq` before the page, so that the last page contains every remaining match up to `last_seq`.
     const { log_epoch, first_seq: oldest, last_seq } = await logEndsFor(c, asked)
     const behind = from ?? oldest - 1
     refuseGone(behind, oldest)

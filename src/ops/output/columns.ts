@@ -17,7 +17,7 @@ const FITS: Readonly<Record<string, 'whole' | 'below'>> = Object.fromEntries([
   ['run_id', 'whole'],
 ])
 const STATES = ['chip', 'kind', 'known_via', 'outcome', 'stage', 'state']
-/** Times of a next attempt, which may be late. */
+/** Fields with the time of a next attempt. A past time is shown as `due 5 min ago`. */
 const NEXT_ATTEMPTS = ['next_try_at', 'retry_at']
 const TIME = /^(at|since|until)$|_(at|since|until)$/
 

@@ -46,7 +46,7 @@ export function when(time: TimeText | null, nowMs: number): string {
   return ms > 0 ? `in ${spanText(ms)}` : `${spanText(-ms)} ago`
 }
 
-/** When the next attempt is due, with its age if it is late. */
+/** @returns a phrase: when the next attempt is due, or, if that time has passed, how long ago it was due. */
 export function nextAttemptText(time: TimeText, nowMs: number): string {
   return msFromTime(time) > nowMs ? `the next attempt is at ${shortTime(time)} UTC` : `the next attempt was due ${when(time, nowMs)}`
 }

@@ -10,12 +10,18 @@ import { type Packed, SEAL, SEAL_LENGTH } from './zip.ts'
 export const MANIFEST = 'manifest.json'
 export const DELIVERIES = 'deliveries/'
 
-/** The description of a delivery follows its body. `secret_tag` null: the signature didn't match at the export. */
+/**
+ * Description of a delivery. In the archive, it follows the file with the delivery's body.
+ * `secret_tag` is null if the signature matched no configured secret at the export.
+ */
 export type PackedDelivery = { account: string; received_at: TimeText; secret_tag: string | null; headers: Record<string, string> }
 
 /**
- * Checks the files of an exported record, and the signatures of its deliveries, up to the first unreadable file. @param verifiers by account.
- * @returns problems that name the file; the number of signatures that match, and of those without a configured secret.
+ * Checks the files of an exported record, and the signatures of its deliveries. Stops at the first damaged file or
+ * wrong signature.
+ * @param verifiers by account.
+ * @returns `problems`: texts that name the file. `verified`: number of signatures that match.
+ * `unverified`: number of signatures that matched no secret at the export, or whose secret isn't configured now.
  */
 export async function checkRecord(path: string, verifiers: ReadonlyMap<string, DeliveryVerifier>) {
   const problems: string[] = []
@@ -58,7 +64,7 @@ export async function checkRecord(path: string, verifiers: ReadonlyMap<string, D
   return { files: hashes.size, ...signatures, problems }
 }
 
-/** @throws Error if the signature doesn't match the body, although its secret is configured. */
+/** @throws Error if the secret is configured and the signature doesn't match the body. */
 function verify(about: PackedDelivery, body: Buffer, verifiers: ReadonlyMap<string, DeliveryVerifier>): 'verified' | 'unverified' {
   const verifier = verifiers.get(about.account)
   if (about.secret_tag === null || verifier?.tags.includes(about.secret_tag) !== true) return 'unverified'

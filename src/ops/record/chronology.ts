@@ -12,17 +12,20 @@ export interface Entry {
   readonly title: string
   readonly facts: readonly Fact[]
   readonly source: Cell
-  /** Fetched because no delivery had arrived. */
+  /** True if the event or message was fetched because no delivery had arrived. */
   readonly isUndelivered?: boolean
 }
 
-/** How long the first copy of a submission may take. */
+/** New rows count as the first copy of a submission until this many ms after tracking began. */
 const FIRST_COPY_MS = 60_000
 
-/** Columns in the title of an entry. */
+/** Columns with a name for the title of an entry. */
 const NAMES = ['label', 'policy_number', 'name', 'display_name']
 
-/** Events, messages, and later changes of a submission, oldest first. Events show the changes of markets. */
+/**
+ * @returns a submission's events, messages, and changes after the first copy, oldest first.
+ * Omits changes of the table `lanes`, because events show them.
+ */
 export function entriesOf(r: RecordData): Entry[] {
   const firstCopyEnd = timeFromMs(msFromTime(rowsOf(r, 'submissions')[0]?.['tracked_at'] as TimeText) + FIRST_COPY_MS)
   const entries = [
@@ -58,7 +61,7 @@ function recordEntry(r: RecordData, row: Row, title: string, columns: string): E
   }
 }
 
-/** @returns null for the first copy of a row, and for tables and columns that aren't shown. */
+/** @returns null for a row of the first copy, for an attachment, and for tables and columns that aren't shown. */
 function changeEntry(r: RecordData, change: LoggedChange, firstCopyEnd: string): Entry | null {
   const { changed_at, operation, entity, entity_id } = change
   const [, heading, columns] = SECTIONS.find(([table]) => table === entity && table !== 'lanes') ?? []
@@ -66,9 +69,9 @@ function changeEntry(r: RecordData, change: LoggedChange, firstCopyEnd: string):
   const key = entityNamed(entity)?.key.slice(1) ?? []
   const row = rowsOf(r, entity).find((each) => JSON.stringify(key.map((column) => each[column])) === entity_id) ?? after
   const isNew = operation !== 'gone' && Object.values(before).every((value) => value === null)
-  // The service gives this time, also for a draft.
+  // A new bind request gets the time that the service gives. Drafts have such a time too.
   const requested = operation === 'insert' ? after['requested_at'] : undefined
-  // A message lists its attachments.
+  // Omit attachments, because the entry of their message lists them.
   if (columns === undefined || row['origin'] === 'attachment' || (isNew && !requested && changed_at <= firstCopyEnd)) return null
   const facts = columns.split(' ').flatMap((column) => {
     if (NAMES.includes(column) || column.endsWith('_at')) return []

@@ -38,7 +38,8 @@ export interface ExportParts extends ActionContext {
 
 /**
  * Exports everything about a submission until a time as a ZIP archive, and audits it.
- * @param until undefined: now. @throws NotFoundError, before the first byte, if it can't be exported.
+ * @param until undefined for now.
+ * @throws NotFoundError, before the first byte, if the submission can't be exported.
  */
 export async function exportRecord(p: ExportParts, of: SubmissionRef, until: TimeText | undefined): Promise<Readable> {
   const { account, submissionId } = of
@@ -117,7 +118,7 @@ async function packDeliveries({ config, db }: ExportParts, { of, asOf, deliverie
     const { message, events } = readDelivery(body)
     const ids = message === null ? events.map(({ event }) => event.event_id) : [message.message.message.message_id]
     const checked = `received ${moment(about.received_at)}, signature checked with webhook secret ${about.secret}`
-    // The earliest delivery of an event or message comes last.
+    // Deliveries are read newest first, so the link to the earliest delivery of an event or message remains.
     for (const id of ids) deliveries.set(id, { text: `signed delivery ${delivery_id}, ${checked} (${href})`, href })
   }
   const why = ' The others matched on receipt. Since then, the secret was replaced, or a tax id was removed from the text.'

@@ -25,7 +25,10 @@ export interface RecordData {
   readonly gaps: string[]
 }
 
-/** Sections of the page: table, heading, and the columns that people need, after the market. All other data is only in `record.json`. */
+/**
+ * Sections of the page: table, heading, and columns to show. `rowsTable` adds the columns `market_name` and `gone_at`.
+ * All other data is only in `record.json`.
+ */
 export const SECTIONS = [
   ['submissions', 'Submission', 'insured_name state lines effective_date'],
   ['lanes', 'Markets', 'program lines status_label next_step'],
@@ -74,10 +77,13 @@ export function rowsOf({ tables }: RecordData, table: string): readonly Row[] {
   return tables.get(table) ?? []
 }
 
-/** Ids, and the tables in which they name a row. */
+/** Columns with an id, and the table that contains the row with this id. */
 const IDS = { bind_request_id: 'bind_requests', quote_id: 'quotes', policy_id: 'policies', document_url: 'source_offers', lane_id: 'lanes' }
 
-/** @returns the value of a row, or of the rows that its ids name. An id that names several rows names none. */
+/**
+ * @returns the value of a row's column. If the row has no such column, uses the row that one of its ids names.
+ * Ignores an id that names several rows.
+ */
 function linkedValue(r: RecordData, row: Row, column: string): Json {
   if (column in row) return row[column] ?? null
   for (const [id, table] of Object.entries(IDS)) {

@@ -3,17 +3,20 @@ import { pipeline, Readable, Transform } from 'node:stream'
 import { finished } from 'node:stream/promises'
 import { ZipFile } from 'yazl'
 
-/** Adds a file. Resolves with its SHA-256 when all its bytes were read. */
+/** Adds a file to the archive. Resolves with the SHA-256 of the file after all of its bytes were read. */
 export type Pack = (path: string, content: Iterable<Uint8Array | string> | AsyncIterable<Uint8Array | string>) => Promise<string>
 
 /** The files that were added. */
 export type Packed = { readonly path: string; readonly sha256: string }[]
 
-/** The archive's comment and last bytes: the SHA-256 of all earlier bytes. */
+/** Start of the comment at the end of the archive. The SHA-256 of all bytes before the comment follows. */
 export const SEAL = 'sha256:'
 export const SEAL_LENGTH = SEAL.length + 64
 
-/** A ZIP archive as a stream. Files are read one after the other, as fast as the archive is read. An error of `write` destroys it. */
+/**
+ * @returns a ZIP archive as a stream. Files are read one after the other, as fast as the archive is read.
+ * If `write` fails, the stream is destroyed with the error.
+ */
 export function zipOf(mtime: Date, write: (pack: Pack, files: Packed) => Promise<void>): Readable {
   const zip = new ZipFile()
   const files: Packed = []
@@ -29,7 +32,7 @@ export function zipOf(mtime: Date, write: (pack: Pack, files: Packed) => Promise
       }
     }
     current = Readable.from(hashed(), { objectMode: false })
-    // Documents are mostly compressed already.
+    // Use the fastest level, because most documents are already compressed.
     zip.addReadStream(current, path, { mtime, compressionLevel: 1 })
     await finished(current)
     const sha256 = hash.digest('hex')
@@ -44,7 +47,7 @@ export function zipOf(mtime: Date, write: (pack: Pack, files: Packed) => Promise
   return archive
 }
 
-/** Writes the hash over the digits of the comment. */
+/** @returns a stream that replaces the placeholder in the comment with the SHA-256 of all earlier bytes. */
 function sealing(): Transform {
   const hash = createHash('sha256')
   let last = Buffer.alloc(0)

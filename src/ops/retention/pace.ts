@@ -5,7 +5,8 @@ const MOST = 1_000
 /**
  * A step shorter than `short` ms doubles the number of rows of the next step.
  * A step longer than `long` ms halves the number of rows, but not below `least` rows.
- * On SQLite, other writers wait for a transaction. A transaction must therefore stay under 20 ms, with a slow commit.
+ * On SQLite, other writers wait for a transaction. A transaction must therefore stay under 20 ms, even if its commit
+ * is slow.
  * On Postgres, other writers don't wait, and a step mostly waits for the network.
  */
 const BOUNDS = { sqlite: { short: 4, long: 10, least: 10 }, postgres: { short: 40, long: 100, least: 50 } } as const

@@ -25,7 +25,8 @@ const unserved = { reason: null, since: null, retry_at: null, brokerage: null, c
 
 /**
  * @returns all accounts of the database and the settings, sorted by name.
- * Settings without accounts are for commands that only read the database. Every account then shows its stored state.
+ * An account that only the database has gets the state `not configured`. If the settings have no accounts at all, as
+ * for commands that only read the database, every account keeps its stored state.
  */
 export async function knownAccounts(q: Query, configured: readonly Pick<AccountConfig, 'name'>[]): Promise<KnownAccount[]> {
   const names = new Set(configured.map(({ name }) => name))

@@ -85,7 +85,10 @@ const GAPS: Coverage['gaps'] = [
   },
 ]
 
-/** @param isTerminal true at a terminal. All rows are then counted now, even if counting is slow. */
+/**
+ * @returns the coverage of all accounts in the settings and the database.
+ * @param isTerminal true to count now, even if counting is slow.
+ */
 export async function readCoverage(q: Query, config: Pick<Config, 'accounts'>, isTerminal: boolean): Promise<Coverage> {
   const offOf = await readsOffStatus(q)
   const names = (await knownAccounts(q, config.accounts)).map(({ account }) => account)
@@ -100,7 +103,7 @@ export async function readCoverage(q: Query, config: Pick<Config, 'accounts'>, i
 
 type ReadsOff = ReturnType<Awaited<ReturnType<typeof readsOffStatus>>>
 
-/** @param off the account's reads that are turned off, with the reason. */
+/** @returns the progress of each read of an account. @param off reads that are turned off, with the reason. */
 export function coverageOf(reads: AccountTotals['coverage'], off: ReadsOff): z.output<typeof readsCoverage> {
   const shown = (of: 'submissions' | 'ids') => (one: ReadCoverage) => ({
     ...one,
@@ -122,7 +125,7 @@ export function ofEach<A extends { readonly account: string }, T extends object>
   return accounts.flatMap((each) => rowsOf(each).map((row) => ({ account: each.account, ...row })))
 }
 
-/** What the reads by an id read, in the column of what a read is repeated for. */
+/** For each read by id: the objects that it reads, as shown in the column `scope`. */
 const objectsOf: Readonly<Record<string, string>> = { bind_request: 'bind requests', policy: 'policies', insured: 'insureds' }
 
 export function readsTable(accounts: readonly Pick<AccountCoverage, 'account' | 'reads'>[], nowMs: number): Table {

@@ -25,9 +25,9 @@ const BEAT_MS = 5_000
 const GAP_MS = STALE_MS - BEAT_MS
 
 export interface HeartbeatOptions {
-  /** True if this process only reads. A new log epoch is then left to other processes. */
+  /** True if this process only reads. Such a process begins no log epoch. */
   readonly looksOnly?: boolean
-  /** Writes the file next to a SQLite database that identifies older copies of the database. Used by `serve`. */
+  /** Writes the mark file, which reveals if an older copy replaces the SQLite database. Only `serve` passes it. */
   readonly marks?: MarkKeeper
 }
 

@@ -61,7 +61,7 @@ async function sharingRates<T>({ db, log, version }: VerifyParts, gate: Destinat
   const heartbeat = new Heartbeat(db, log, entry, ({ pushing }) => gate.shareAmong(pushing), { looksOnly: true })
   await heartbeat.beat()
   const beating = heartbeat.run(done.signal)
-  // `beating` is awaited below. Without this handler, an earlier rejection would end the process.
+  // `beating` is awaited only after `work`. Without this handler, a rejection during `work` would end the process.
   beating.catch(() => undefined)
   try {
     return await work()

@@ -58,7 +58,8 @@ export class Ams360 {
   }
 
   /**
-   * Finds the customer whose number or id is in the submission's column `customerField`. Never searches by name.
+   * Finds the customer whose number or id is in the submission's column that `customerField` names. Never searches by
+   * name.
    * @returns null if no customer matches.
    */
   async findMapping(item: PushItem, steps: Steps): Promise<Mapping | null> {
@@ -180,7 +181,10 @@ export function noteText(item: PushItem, maxLength: number): string {
   return `${text.length > maxLength ? `${whole(text.slice(0, maxLength))}… (cut)` : text}\nsubmission-mirror ${messageId}`
 }
 
-/** @returns midnight (UTC) on the day of the change or event. AMS360 notes have a date but no time. */
+/**
+ * @returns midnight (UTC) of the record's `occurred_at`; without `occurred_at`, of the day of the change. AMS360 notes
+ * have a date but no time.
+ */
 export function dayOf({ after, changedAt }: PushItem): string {
   return `${String(after?.['occurred_at'] ?? changedAt).slice(0, 10)}T00:00:00`
 }

@@ -35,8 +35,8 @@ export async function callSoap(steps: Steps, way: 'query' | 'submit', call: Soap
   const answer = await steps[way](requestOf(call))
   const reply = replyOf(answer)
   if (reply !== null) return reply
-  // The service sends an envelope with 2xx and 500. Without an envelope, the answer may be from a proxy, so the outcome
-  // is unclear.
+  // AMS360 sends an envelope with 2xx and 500. If such an answer has no complete envelope, AMS360 may still have
+  // processed the request, so the outcome is unclear.
   const isUnclear = isSuccess(answer.status) || answer.status === 500
   const lack = answer.cut === null ? 'with no SOAP envelope' : `its answer ${answer.cut.text}`
   const failure: Failure = isUnclear ? unclear(answer, `it ${answered(answer)}, but ${lack}`) : refused(answer)

@@ -110,7 +110,7 @@ export type Outcome =
       readonly retry: SuspensionRetry
       readonly status: number | null
       readonly error: string
-      /** Shortest wait before the next attempt that the target requested, in ms. */
+      /** The wait before the next attempt, in ms, as the target requested. */
       readonly retryAfterMs?: number | null
     }
 
@@ -188,7 +188,7 @@ export interface DeliveryKind {
    * the document's upload must follow.
    */
   readonly lookUp?: ((item: PushItem, signal: AbortSignal) => Promise<Outcome | null>) | undefined
-  /** How long after an attempt a lookup that finds nothing is inconclusive, in ms. Default: 0. */
+  /** For this many ms after an attempt, a lookup that finds nothing is inconclusive. Default: 0. */
   readonly lookupAfterMs?: number | undefined
   /** Checks whether the target still has a message that it accepted. Never rejects. */
   readonly verify?: ((item: PushItem, signal: AbortSignal) => Promise<Presence>) | undefined

@@ -8,8 +8,8 @@ import type { Json } from '../../model/json.ts'
 const NAMESPACE = Buffer.from('da38f491c21b49f6a85ffedceedc78ab', 'hex')
 
 /**
- * Entities whose records are inserted once and never change. Their inserts have the same message id in every log epoch
- * and every snapshot.
+ * Entities whose records are inserted once by id (invariant 4). Their inserts have the same message id in every log
+ * epoch and every snapshot.
  */
 export const IMMUTABLE: ReadonlySet<string> = new Set(['market_events', 'thread_messages'])
 

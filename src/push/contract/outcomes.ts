@@ -8,8 +8,8 @@ import type { Outcome } from './delivery.ts'
 
 export type Answer = Extract<TransportResult, { type: 'answer' }> & {
   /**
-   * Reason for a rejection, found by the destination's `error` setting or by the code of the destination's kind. If missing, the body is
-   * searched for a reason.
+   * Reason for a rejection, found by the destination's `error` setting or by the code of the destination's kind. If
+   * missing, the body is searched for a reason.
    */
   readonly reason?: string
 }

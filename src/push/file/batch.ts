@@ -24,8 +24,8 @@ const SLICE = 100
 
 export interface BatchProgress {
   /**
-   * By outbox id: what the next attempt needs to finish the delivery. Null until renaming begins. After that,
-   * readers may see files.
+   * By outbox id: what the next attempt needs to finish the delivery. Null until the renaming of row files begins.
+   * After that, readers may see row files.
    */
   renaming: ReadonlyMap<number, FilesWritten> | null
   /** Temporary files that a failed attempt couldn't remove. */
@@ -37,7 +37,7 @@ export interface BatchOptions {
   readonly place: string
   readonly writer: RowWriter
   /**
-   * Whether the time for writing is over, so that no other row may be begun. Rows already written are still delivered.
+   * Whether the time for writing is over. No more rows are then written, but rows already written are still delivered.
    */
   readonly late: () => boolean
   readonly progress: BatchProgress
@@ -63,8 +63,8 @@ interface Written {
  * Writes rows into files, with their documents, and a manifest that lists all files. All files are complete and durable
  * before the first rename. Documents are renamed first, then row files, then the manifest. A reader that waits for a
  * row file or the manifest therefore finds complete files.
- * If a failure occurs before renaming, the temporary files are removed. If renaming fails, they stay
- * for `finishDelivery`.
+ * If a failure occurs before row files are renamed, the temporary files are removed. After a later failure, the
+ * temporary files stay for `finishDelivery`.
  * @returns the file name of each item, by outbox id. Items for which no time was left are missing.
  */
 export async function writeBatch(drop: Drop, items: readonly PushItem[], options: BatchOptions): Promise<ReadonlyMap<number, string>> {

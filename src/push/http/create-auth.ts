@@ -20,8 +20,8 @@ interface AuthParts {
 type Authenticated = Pick<HttpDestination, 'name' | 'auth' | 'timeoutMs' | 'settings'>
 
 /**
- * How long a process may hold the lease for requesting the next token, in ms, in addition to the
- * timeouts of its requests.
+ * A process requests the next token under a lease. The lease lasts for the timeouts of two requests (a refresh, then a
+ * login), plus this many ms.
  */
 const LEASE_MS = 10_000
 

@@ -33,14 +33,14 @@ type Judgement =
   | { readonly type: 'throttled'; readonly pauseMs: number }
   | { readonly type: 'duplicate' | 'refused' | 'suspended' | 'success' | 'none' }
 
-/** Pause if an expression throttles the destination without naming a time, in ms. */
+/** Pause in ms if an expression throttles the destination without naming a time. */
 const THROTTLED_MS = 60_000
 /** The longest pause that an expression can request, in s. The longest reason, in characters. */
 const [LONGEST_PAUSE_S, REASON_LENGTH] = [3_600, 300]
 
 /**
- * Judges the answers of a destination. Uses the destination's expressions. If no expression is
- * configured, uses the status.
+ * Judges the answers of a destination by the destination's expressions. If no expression decides, the HTTP status
+ * decides.
  */
 export class AnswerJudge {
   readonly #destination: HttpDestination
@@ -172,10 +172,10 @@ export class AnswerJudge {
   }
 
   /**
-   * @returns the outcome of an answer that isn't a success. After a server error or an unexpected 2xx, the target may
-   * still have the message. If `lookup` is set and duplicates are harmful, the outcome is unknown, and a lookup
-   * follows. Otherwise, the outcome is a failure. Most targets accepted nothing, and after an unknown outcome a person
-   * would have to check the message.
+   * @returns the outcome of an answer that isn't a success. After a 408, a server error, or an unexpected 2xx, the
+   * target may still have the message. If `lookup` is set and duplicates are harmful, the outcome is then unknown, and
+   * a lookup follows. Otherwise, the status decides (see `refused`). Usually, the outcome is a failure, because most
+   * targets accepted nothing, and a person would have to check each message with an unknown outcome.
    */
   #notTaken(answer: Answer, by: 'success' | 'ok'): Failure {
     const { lookup, idempotent } = this.#destination

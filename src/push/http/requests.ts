@@ -67,7 +67,7 @@ export class Requests {
     for (let renewed = false; ; renewed = true) {
       const auth = trusted === undefined || trusted === origin ? await credentials.headers(leftMs(), signal) : { headers: {} }
       if ('failure' in auth) return auth
-      // Too little time is left. The next attempt can use the token.
+      // If too little time is left, the request isn't sent. The next attempt can use the token.
       if (leftMs() < destination.timeoutMs * LEAST_SHARE)
         return { failure: localFailure('what came first, such as getting a token, left too little of `timeout`', false) }
       const result = await transport.send({ ...outgoing(built, streamed, auth.headers), timeoutMs: leftMs() }, signal)

@@ -53,7 +53,7 @@ const MOST_CHILDREN = 2
 /** Memory limits of a child, in MB. A new child takes 80 MB, including 45 MB of shared memory. */
 const [HEAP_MB, MEMORY_MB] = [64, 192]
 const V8_OPTIONS = [`--max-old-space-size=${HEAP_MB}`, '--max-semi-space-size=4', '--v8-pool-size=1']
-/** Time limits are counted in ticks. If the machine sleeps or this process is blocked, at most one tick passes. */
+/** Time limits are counted in ticks. While the machine sleeps or this process is blocked, at most one tick counts. */
 const TICK_MS = 50
 const START_TICKS = 60_000 / TICK_MS
 const IDLE_MS = 60_000

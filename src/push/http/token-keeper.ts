@@ -75,7 +75,7 @@ export interface Auth {
 
 /**
  * @returns the `authorization` header of HTTP Basic. User name and password aren't URL-encoded, because nearly every
- * server expects this.
+ * server expects them unencoded.
  */
 export function basic(username: string, password: string): string {
   return `Basic ${Buffer.from(`${username}:${password}`, 'utf8').toString('base64')}`

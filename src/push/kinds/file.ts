@@ -13,8 +13,8 @@ import { type RowWriter, rowWriter } from '../file/rows.ts'
 import { sftpTarget } from '../file/sftp.ts'
 
 /**
- * A temporary file that is older than this counts as abandoned, in ms. Also the shortest time between two
- * searches for such files.
+ * A temporary file that is older than this many ms counts as abandoned. Also the shortest time between two searches for
+ * such files.
  */
 const STALE_MS = 3_600_000
 /** Share of the destination's timeout for writing rows. The rest is for renaming files. */
@@ -142,8 +142,8 @@ class FileKind implements DeliveryKind {
 }
 
 /**
- * @returns the outcome of a row after an error. Before the first rename, nothing counts as written. After the first
- * rename, readers may have seen the row's file, so the outcome is unknown. A row without a file wasn't attempted.
+ * @returns the outcome of a row after an error. Until the renaming of row files begins, nothing counts as written.
+ * After that, readers may have seen the row's file, so the outcome is unknown. A row without a file wasn't attempted.
  */
 function failure(error: unknown, { renaming }: BatchProgress, outboxId: number): Outcome {
   if (renaming === null) return notWritten(error)

@@ -12,7 +12,7 @@ export type WholeOf = (row: NewOutboxRow, present: PresentRow, isAgain: boolean)
 /**
  * Decides which judged rows a destination with a `filter` gets. If a record starts to pass, the complete record is sent
  * as an insert. If a record stops passing, its change is sent with the mark `leftFilter`. Other changes of records that
- * don't pass aren't sent. Stores nothing.
+ * don't pass aren't sent, except purges. Stores nothing.
  */
 export class Admission {
   /** Rows to queue, in order. */

@@ -92,8 +92,8 @@ export async function stepChanges(to: Filtered, state: DestinationRow, mayDrop: 
 
 /**
  * Finds records to judge again, because their submission's row was incomplete when they were judged. For example, the
- * events of a new submission arrive before its state. Selects the records of each submission whose row gets the first
- * value of a column in `changes`.
+ * events of a new submission arrive before its state. If `changes` fill an empty column of a submission, selects the
+ * records of the submission's earlier changes.
  * @returns the newest change of each record. Empty if the filter doesn't use `submission`.
  */
 async function judgedEarly(q: Query, { destination }: Filtered, changes: readonly FanOutChange[]): Promise<FanOutChange[]> {

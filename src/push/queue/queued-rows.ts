@@ -79,7 +79,7 @@ function rowsOfChange(change: FanOutChange, recipients: readonly Recipient[], ep
     seq: change.seq,
     messageId: id,
     snapshot: null,
-    // The change was logged before a restore, and this database hadn't queued it yet. The lost database may
+    // If the change was logged before a restore and this database hadn't queued the change yet, the lost database may
     // have sent the change.
     uncertain: (epoch.logEpoch !== newest.logEpoch && logEpoch !== newest.logEpoch) || mayHaveBeenSent(change, epoch),
   }))
@@ -100,11 +100,11 @@ export function presentRow(
 }
 
 /**
- * @returns the outbox row that sends a complete record when the record starts to pass a `filter`. The id comes from the
- * change's position in the log, so a repeated fan-out gives the same id.
+ * @returns the outbox row that sends a complete record when the record starts to pass a `filter`. The message id comes
+ * from the record's key or the change's position in the log (see `messageId`), so a repeated fan-out gives the same id.
  * @param row outbox row of the change.
- * @param given `isAgain`: the record passed before and then stopped passing. The message needs an id other than the
- * first message's id.
+ * @param given `isAgain`: whether the record passed before and then stopped passing. If true, the message id
+ * doesn't come from the record's key, because the first message may have that id.
  */
 export function wholeRow(
   row: NewOutboxRow,

@@ -42,7 +42,10 @@ export interface ResendPlan {
   /** Selected changes that aren't resent, because of the destination's filters (`filtered`) or a purge (`purged`). */
   readonly filtered: number
   readonly purged: number
-  /** Number of submissions whose later changes to the same table aren't resent. */
+  /**
+   * Number of submissions that changed again after the last resent change, in a table with resent changes. These later
+   * changes aren't resent.
+   */
   readonly changedSince: number
 }
 

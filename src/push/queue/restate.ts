@@ -37,9 +37,9 @@ export async function requestRestated(
 }
 
 /**
- * Restates one submission: queues its current rows, except events and messages, which never change. Does nothing
- * until all changes are queued and no snapshot is in progress. The change log is locked, so that later changes are
- * queued after the rows.
+ * Restates one submission: queues its current rows. Events and messages are left out, because the full re-read inserts
+ * the lost ones again. Does nothing until all changes are queued and no snapshot is in progress. The change log is
+ * locked, so that later changes are queued after the rows.
  * @returns whether more submissions may be waiting for a restatement.
  */
 export async function stepRestatement(db: Db, destination: FanOutDestination): Promise<boolean> {

@@ -21,9 +21,9 @@ export type SnapshotStep = 'moved' | 'ended' | 'idle'
 /**
  * Takes one step of a destination's snapshot. The snapshot reads the mirror in key order, page by page. A page is read
  * only when all changes are queued, while the change log is locked.
- * If a record in the page changes later, the change is queued after the record's row. If a record that comes after the
- * page changes, the change is dropped, because the record's row will include the change. The destination therefore gets
- * each row once, and each later change once, in order.
+ * If a record changes after its page was read, the change is queued after the record's row. If a record changes before
+ * its page is read, the change is dropped, because the record's row will include the change. The destination therefore
+ * gets each row once, and each later change once, in order.
  */
 export function stepSnapshot(db: Db, destination: FanOutDestination, limit: number): Promise<SnapshotStep> {
   return db.write('push-snapshot', async (tx) => {

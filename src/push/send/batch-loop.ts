@@ -10,7 +10,7 @@ const STREAMS = 32
 const ROWS_PER_STREAM = 16
 /** Maximum items per batch. All items of a batch are in memory at the same time. */
 const MOST_ITEMS = 10_000
-/** A batch makes at most this many claims that leave out rows because of a claim's byte limit. */
+/** A batch stops claiming after this many claims that reached a claim's byte limit and left out rows. */
 const MOST_FULL_CLAIMS = 8
 
 const NO_TIME: TimeLimit = { leftMs: () => 0 }

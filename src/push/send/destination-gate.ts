@@ -14,7 +14,7 @@ import { isBroken, isRefusal, requestedPauseMs } from '../contract/outcomes.ts'
 const CIRCUIT_BASE_MS = 5_000
 const CIRCUIT_CAP_MS = 60_000
 /**
- * A pause is ignored if it ends less than this after the current pause, in ms. Several answers may
+ * A requested pause is ignored if it ends at most this many ms after the current pause, because several answers may
  * request the same pause.
  */
 const SAME_PAUSE_MS = 250

@@ -54,7 +54,7 @@ export async function previewChanges(
     if (emptied.has(of)) return { item, error: null, notSent: 'not sent: a purge has emptied it' }
     if (!passing.has(of)) return { item, error: null, notSent: FILTERED }
     const reason = notSent ?? notSentReason(destination, item, false)
-    // Nobody misses the target's id of a record that the filter left out.
+    // If a record stops passing the filter and its id at the target is unknown, the filter is shown as the reason.
     return { item, error, notSent: error !== null ? null : item.leftFilter && reason === ID_NOT_KNOWN ? FILTERED : reason }
   })
 }

@@ -69,8 +69,8 @@ export class Sender implements Service {
     if (signal.aborted) grace()
     try {
       const { db, destination } = this.#o
-      // On SQLite, only this process sends, and no stream is claimed yet. All existing claims are
-      // from a killed process.
+      // On SQLite, only this process sends, and this process has claimed no stream yet. All existing claims are
+      // therefore from a killed process.
       if (db.kind === 'sqlite') await releaseAllStreams(db, destination.name)
       this.#loop = this.#createLoop(signal, cancelled.signal)
       await this.#loop.run()

@@ -56,9 +56,8 @@ interface SignedRequest {
 
 /**
  * Creates the SDK's client of one queue. Requests go through `transport`, which connects only to allowed addresses and
- * never repeats a request.
- * @param destination if `queue.access_key_id` isn't set, the SDK searches for credentials, and may send
- * requests to get them.
+ * never repeats a request. If the setting `queue.access_key_id` is missing, the SDK searches for credentials, and may
+ * send requests to get them.
  */
 export function openSqs({ queue }: Pick<QueueDestination, 'queue'>, transport: Transport, clock: Clock): Sqs {
   const client = new SQSClient({ ...clientOptions(queue), requestHandler: { handle: handleBy(transport) } })

@@ -3,7 +3,7 @@ import { withoutSecretWords } from '../../upstream/http/answer.ts'
 import type { Outcome } from '../contract/delivery.ts'
 import { type Answer, answered, type Failure, refusal, refused, throttled } from '../contract/outcomes.ts'
 
-/** Pause after throttling if the answer requests none, in ms. The limits of a queue apply per second. */
+/** Pause in ms after throttling, if the answer requests none. The limits of a queue apply per second. */
 const PAUSE_MS = 1_000
 
 const REASON_LENGTH = 300

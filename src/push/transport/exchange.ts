@@ -18,7 +18,7 @@ export interface Cut {
   readonly text: string
 }
 
-/** `not_sent`: nothing reached the target. `no_answer`: the request was sent at least partly, but no status arrived. */
+/** `not_sent`: the target read nothing. `no_answer`: the request was sent at least partly, but no status arrived. */
 export type TransportResult =
   | {
       readonly type: 'answer'

@@ -42,8 +42,8 @@ export interface VerificationRequest {
    */
   readonly continues?: { readonly after: number; readonly found: Readonly<Record<VerificationResult, number>> }
   /**
-   * Further writes of the transaction that stores answers. `outboxId`: the last row with a stored answer; 0 when
-   * all rows are checked.
+   * Further writes of the transaction that stores answers. `outboxId`: the last row with a stored answer. 0 at the end
+   * of a run that isn't limited to a submission or time.
    */
   readonly onStored?: (tx: Tx, outboxId: number) => Promise<void>
 }
@@ -273,9 +273,9 @@ async function typesOf(
 }
 
 /**
- * Queues missing rows again after waiting rows, with the same ids. Skips rows that are in flight, dead-lettered, or
- * unknown. Also skips records with a newer waiting change, and submissions that are being purged. The transaction must
- * have locked the fan-out.
+ * Queues missing rows again after waiting rows, with the same ids. Skips a row if its change was resent, if a newer
+ * change of its record waits, if the target deleted its record as requested, or if its submission is purged. The
+ * transaction must have locked the fan-out.
  * @param looksFirst whether the sender looks up each row before sending it.
  * @returns the outbox ids of the rows that are queued again.
  */

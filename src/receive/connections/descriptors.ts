@@ -6,8 +6,8 @@ import type { Log } from '../../base/log.ts'
 const TELL_EVERY_MS = 60_000
 
 /**
- * Detects that no file descriptor is left. The operating system then closes new connections before
- * this program sees them.
+ * Detects that no file descriptor is left. Node then closes new connections before this program
+ * sees them.
  */
 export class DescriptorWatch {
   readonly #clock: Clock

@@ -64,7 +64,8 @@ export class ConnectionGuard {
 
   /**
    * Reserves a place for a new connection.
-   * @returns false if the address is banned or no place is left. The connection is then closed.
+   * @returns false if the address is banned or has too many connections, or if no place is left. The new connection is
+   * then closed.
    */
   admit(socket: Socket): boolean {
     const now = this.#o.clock.steady()

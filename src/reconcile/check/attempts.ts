@@ -15,9 +15,9 @@ const BACKOFF_CAP_MS = 8_000
 const MAX_PAUSED_MS = 900_000
 
 /**
- * Why a read failed or can't be used:
+ * Why a read failed or can't be used. Usually, `class` is the class of the failed request. The other classes are:
  * - `cursor`: the service rejected a cursor that it had sent
- * - `stalled`: the cursor repeats, or the end of the feed is unconfirmed
+ * - `stalled`: the feed read stopped before the end of the feed, or the end is unconfirmed
  * - `overtaken`: a later state read was applied first
  * - `unconfirmed`: a 404 that may be temporary
  */
@@ -25,13 +25,13 @@ export interface Failure {
   readonly class: UpstreamClass | 'cursor' | 'stalled' | 'overtaken' | 'unconfirmed'
   readonly reason: string
   readonly attempts: number
-  /** True if the service rejects this request but accepts the credentials. */
+  /** True if the service refused this request, but refused neither the token nor every credential. */
   readonly isForbidden?: boolean
 }
 
 export type Attempt<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly failure: Failure }
 
-/** A feed's cursor repeats, or the end of the feed is unconfirmed. */
+/** A feed read stopped before the end of the feed, for example because a cursor repeated, or the end is unconfirmed. */
 export class StalledError extends Error {}
 
 class PageError extends Error {
@@ -45,7 +45,7 @@ class PageError extends Error {
 
 /**
  * Runs `read`, with retries. A pause that the service requests doesn't count as an attempt.
- * @param pauses total pause so far, in ms; updated here, and shared by all pages of a feed.
+ * @param pauses sum of the requested pauses so far, in ms. Updated here, and shared by all pages of a feed.
  * @throws AuthRefusedError if the service rejects the account's credentials; database errors; the abort
  * reason of `signal`.
  */

@@ -37,7 +37,8 @@ export function finding(given: Partial<NewFinding> & Pick<NewFinding, 'kind' | '
 }
 
 /**
- * Turns the differences of one submission into findings, across all steps of its check. Reports each row only once.
+ * Turns the differences of one submission into findings, across all steps of its check. Reports each row once, and
+ * again if a later step marks the row as gone.
  * If a record is reported, the columns derived from records aren't reported, unless they were wrong before the repair.
  */
 export class FindingBuilder {

@@ -54,7 +54,8 @@ export class ShownKeys {
 /**
  * Reads a feed from its beginning to its end, with background priority.
  * @param onPage gets each page, in order, if the feed has several pages.
- * @throws StalledError if the cursor repeats or the end is unconfirmed; errors of the client and of `onPage`.
+ * @throws StalledError if the read stops before the end of the feed, or the end is unconfirmed.
+ * @throws errors of the client and of `onPage`.
  */
 export async function reReadFeed(
   client: UpstreamClient,

@@ -1,7 +1,10 @@
 import type { FirstSeen } from './report-data.ts'
 import type { Tone, Verdict } from './verdict.ts'
 
-/** Prose, a number, code to copy, such as an id or a command, or a text as it is, maybe with a link to a file next to the page. */
+/**
+ * A string is prose. `code` is shown as code, such as an id or a command. `text` is shown unchanged; `href` links the
+ * text to a file next to the page.
+ */
 export type Cell = string | number | { readonly code: string } | { readonly text: string; readonly href?: string }
 
 export type Fact = { readonly name: string; readonly value: Cell }

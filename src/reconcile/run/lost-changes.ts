@@ -8,7 +8,7 @@ import { finding, type NewFinding } from '../check/finding.ts'
 import type { Recorder } from '../check/recorder.ts'
 
 const PAGE = 10_000
-/** Most gaps that get their own finding. One more finding contains the number of gaps that aren't listed. */
+/** Maximum number of gaps that get their own finding. One more finding contains the number of the other gaps. */
 const MAX_LISTED = 100
 
 export interface LogContext {

@@ -15,7 +15,8 @@ import type { Recorder } from '../check/recorder.ts'
 
 const PAGE = 500
 /**
- * Most findings for one destination and one state. One more finding contains the number of changes that aren't listed.
+ * Maximum number of findings for one destination and one state. One more finding contains the number of the other
+ * changes.
  */
 const MAX_LISTED = 1_000
 const STATES: readonly UndeliveredState[] = ['dead', 'unknown', 'ready']

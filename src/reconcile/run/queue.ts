@@ -30,8 +30,8 @@ export async function countSubmissions(q: Query, run: RunRow, signal: AbortSigna
 /**
  * Yields the submissions that a run must still check. Submissions that were never checked come first. The others follow
  * in order of their last check or reconciliation, oldest first.
- * If a budget ends early, the next run therefore continues with the remaining submissions. Submissions that fail every
- * time don't use up every budget.
+ * So if the budget of a run ends early, the next run continues with the remaining submissions. Submissions that always
+ * fail don't use up the budget of every run.
  */
 export async function* submissionsOf(q: Query, run: RunRow, signal: AbortSignal): AsyncGenerator<Candidate> {
   const { account, options, run_id } = run

@@ -88,8 +88,8 @@ function registerSubmissions(on: AddRead, parts: BuiltParts): void {
 }
 
 /**
- * @returns the caller's identity. `kind` says whether the caller is a user or a machine credential. `active_states:
- * null` means all states.
+ * @returns the caller's identity. `kind` says whether the caller is a user or a machine credential. If `active_states`
+ * is null, the service is active in all states.
  */
 function identity(caller: Caller, unshown: Unshown): Answer {
   const { account, credential, user } = caller

@@ -74,8 +74,8 @@ export class Access {
   }
 
   /**
-   * @param of account to search. Default: all accounts.
-   * @returns the active user and the user's account.
+   * Finds an active user by e-mail address in the account `of`, or in all accounts if `of` is undefined.
+   * @returns the user and the user's account.
    * @throws RangeError if the user is unknown or inactive.
    */
   findUser(email: string, of?: Account): { account: Account; user: User } {

@@ -107,9 +107,9 @@ export function applyFile(parts: BuiltParts, submission: Submission, name: strin
 const LOSS_RUNS = /loss.?run/i
 
 /**
- * Applies the files of a reply in the thread. If only one requirement of a file is open, the reply satisfies it.
- * Otherwise the reply satisfies each requirement with a label that shares a word of five or more letters with the reply
- * or a file name.
+ * Applies the files of a reply in the thread. If only one required file is open, the reply provides this file.
+ * Otherwise the reply provides each required file whose label has a word of five or more letters that also occurs in
+ * the reply or in a file name.
  */
 export function applyReply(
   parts: BuiltParts,

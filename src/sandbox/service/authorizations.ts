@@ -45,7 +45,10 @@ export class Authorizations {
     this.#options = options
   }
 
-  /** Query of the latest valid request. Null if an approval, a denial, or an invalid request followed it. */
+  /**
+   * Query of the latest request without a `problem`. Null after an approval or a denial, and after a request with a
+   * `problem`.
+   */
   get latest(): URLSearchParams | null {
     return this.#latest
   }

@@ -34,7 +34,7 @@ const ENDED: readonly string[] = ['bind_failed', 'cancelled', 'declined', 'expir
  * Creates a draft of a bind request, or updates the lane's draft. Confirms the attested assumptions.
  * @throws Refusal in these cases:
  * - the quote is unknown (404) or an indication (422)
- * - the quote is superseded, or the lane is already being bound (`not_bindable`)
+ * - the quote is superseded, or the lane is unavailable or already being bound (`not_bindable`)
  * - assumptions are unconfirmed (409 `assumptions_unconfirmed`); the draft is kept
  */
 export function createBind(submission: Submission, input: unknown, user: User, unshown: Unshown, atMs: number) {

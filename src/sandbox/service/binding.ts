@@ -79,7 +79,10 @@ export function bindRecordView(submission: Submission, bind: BindRecord): Answer
   }
 }
 
-/** @returns the time of the lane's newest quote event, which a bind request follows; without one, of the lane's assessment. */
+/**
+ * @returns the time of a generated bind request: the time of the lane's newest quote event. If the lane has no visible
+ * quote event, the time of the lane's assessment.
+ */
 function requestedAtMsOf({ events }: Submission, { rail, assessment }: Lane): number {
   const quoted = events.visible().findLast((event) => event.type === 'quote_received' && event.market.lane_id === rail.submission_market_id)
   return msFromTime(parseTime(quoted?.occurred_at ?? assessment.evaluated_at) ?? timeFromMs(0))

@@ -30,7 +30,7 @@ export function buildParts(options: SandboxOptions): BuiltParts {
   const saved = options.stateFile === undefined ? null : readState(options.stateFile, owner)
   const clock = clockFor(options, saved)
   const seeded = new Prng(owner.seed)
-  // A process with saved state gets other random numbers. Otherwise new ids would repeat its earlier ids.
+  // A process with saved state gets other random numbers. Otherwise its new ids would equal ids of earlier processes.
   const prng = saved ? seeded.fork(`run ${saved.runs}`) : seeded
   let stateFile: StateFile | null = null
   const touch = () => stateFile?.touch()

@@ -108,10 +108,11 @@ function isLive({ facts, lanes }: Submission): boolean {
 }
 
 /**
- * Refuses a submission if a live submission for the same insured exists. Exception: with `mode: rater`, the
- * caller's own live rater submissions are allowed if no programs collide. A new and an existing program of the same
- * market collide if the submissions share a line of business, the existing submission has no lines, or both
- * programs share a carrier application.
+ * Refuses a submission if a live submission for the same insured exists. Exception: with `mode: rater`, the caller's
+ * own live rater submissions are allowed if no programs collide. A program of the new submission collides with a
+ * program of the same market in a live submission in these cases:
+ * - the live submission has no lines of business, or shares one with the new submission
+ * - both are the same program, and its market has an API, so both submissions would share one carrier application
  */
 function refuseCollision(all: readonly Submission[], body: SubmissionCreate, createdBy: string): void {
   const name = body.applicant.insured_name.trim().toLowerCase()

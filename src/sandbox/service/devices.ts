@@ -84,7 +84,8 @@ export class Devices {
 
   /**
    * @returns the tokens of an approved device.
-   * @throws OAuthError if the device isn't approved, its code is unknown or expired, or its tokens were already issued.
+   * @throws OAuthError if the device isn't approved, its tokens were already issued, or its code is unknown, expired,
+   * or another client's.
    */
   poll(deviceCode: string, clientId: string): TokenPair {
     const now = this.#options.clock.now()

@@ -29,7 +29,7 @@ export type Operation = (typeof operations)[number]
 
 /**
  * Fields that limit when a fault occurs. Without them, the fault occurs every time.
- * @param striking operations in which the fault can occur.
+ * @param striking the operations in which the fault can occur.
  */
 function limits<const O extends readonly Operation[]>(striking: O) {
   return {

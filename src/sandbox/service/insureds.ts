@@ -3,8 +3,8 @@ import type { Submission } from '../world/submission.ts'
 import { policiesOf } from './policies.ts'
 
 /**
- * Fields of an insured record besides its name. The specification doesn't define these fields (see `GET
- * /_sandbox/variants`), so the sandbox shows fields of the applicant.
+ * Fields of an insured record besides its name. The specification doesn't define these fields, so the sandbox shows
+ * fields of the applicant (see `GET /_sandbox/variants`).
  */
 
 const identityFields = [

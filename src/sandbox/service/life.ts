@@ -48,8 +48,8 @@ export class Life {
   }
 
   /**
-   * Starts a form-fill session. `formKeys` selects the forms; the first form, which is the application, is always
-   * included. Three minutes later, the completed forms become finalized documents.
+   * Starts a form-fill session for the forms in `formKeys` (default: all forms). The first form, which is the
+   * application, is always included. Three minutes later, the completed forms become finalized documents.
    */
   startFormFill(submission: Submission, formKeys: readonly string[] | undefined, unshown: Unshown, atMs: number) {
     const forms = submission.facts.forms.filter((key, index) => index === 0 || (formKeys?.includes(key) ?? true))

@@ -14,8 +14,8 @@ const documentKinds = [
 ] as const
 
 /**
- * @returns the policies of bound lanes, except hidden lanes. The specification doesn't define the field names (see `GET
- * /_sandbox/variants`). Amounts are in cents. `commission.rate` is a share of the net premium.
+ * @returns the policies of bound lanes, except hidden lanes. Amounts are in cents. `commission.rate` is a share of the
+ * net premium. The specification doesn't define the field names (see `GET /_sandbox/variants`).
  */
 export function policiesOf(submission: Submission) {
   return submission.shownLanes.filter(({ rail }) => rail.bound).map((lane) => policyOf(submission, lane))

@@ -86,7 +86,7 @@ export class Sandbox {
     return [...this.#parts.accounts.keys()]
   }
 
-  /** @param name default: the first account. */
+  /** @param name the account's name. Default: the name of the first account. */
   account(name = this.accountNames[0] ?? ''): Account {
     const account = this.#parts.accounts.get(name)
     if (!account) throw new RangeError(`no account ${name}`)
@@ -177,7 +177,7 @@ export class Sandbox {
 
   /**
    * Fills a submission's feeds for benchmarks. Sends no deliveries.
-   * @param endMs the last item of each feed is one second before this time, in ms since the epoch. Default: now.
+   * @param endMs time in ms since the epoch. The last item of each feed is one second earlier. Default: now.
    */
   fillFeeds(account: string, submissionId: string, counts: { events: number; messages: number }, endMs?: number): void {
     const { clock, prng } = this.#parts

@@ -30,7 +30,7 @@ interface ThreadPost {
  * Records a reply of the brokerage, and schedules the service's answer. If a reply with the same `Idempotency-Key` was
  * already recorded, records nothing and returns the id of that reply.
  * @returns the message's id.
- * @throws Refusal if the body is blank, the key is too long, or a document belongs to another submission (400).
+ * @throws Refusal if the body is blank, the key is too long, or a document isn't one of this submission's documents.
  */
 export function postToThread(parts: BuiltParts, post: ThreadPost): string {
   const { life, world } = parts

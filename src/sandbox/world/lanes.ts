@@ -155,7 +155,7 @@ export function satisfiedPatch(lane: LaneInit): LanePatch {
 
 /**
  * @returns the changes of a lane that has quotes.
- * @param quotes the newest is last.
+ * @param quotes the lane's quotes, oldest first.
  */
 export function quotedPatch(quotes: readonly RailQuote[], offers: readonly SourceOffer[]): LanePatch {
   return {

@@ -27,19 +27,24 @@ const SHARED = entities.filter(({ key }) => !(key as readonly string[]).includes
 export interface SnapshotOf extends SubmissionRef {
   /** The rows are restored as they were just after this change. */
   readonly seq: number
-  /** Shows the events and messages that are known now and happened until this time. */
+  /**
+   * If set, events and messages aren't restored. The snapshot then has those that are known now and happened until this
+   * time.
+   */
   readonly happenedBy?: TimeText | undefined
 }
 
-/** The last change at or before a time; 0 if the first change is later. */
+/** Number of the last change at or before a time; 0 if the first change is later. */
 export async function seqAt(q: Query, at: TimeText): Promise<number> {
   return await q.count(sql<{ seq: number }>`
     select seq from changes where changed_at <= ${timeValue(q, at)} order by changed_at desc, seq desc limit 1`)
 }
 
 /**
- * Where the log of a submission begins: after retention, lost changes, and an earlier purge.
- * @returns the change before, and the time of the first change; null if the log is complete.
+ * Finds the part of the change log from which a submission can be restored. Earlier changes may be missing because of
+ * retention, lost changes, or an earlier purge.
+ * @returns `seq`: number of the last change before this part; 0 if no change is missing.
+ * `since`: time of the first change in this part; null if no change is missing, or if this part is empty.
  */
 export async function logStartOf(q: Query, { account, submissionId }: SubmissionRef): Promise<{ seq: number; since: TimeText | null }> {
   const seq = await q.count(sql<{ seq: number | null }>`
@@ -62,7 +67,7 @@ export async function readSnapshot<T>(q: Query, of: SnapshotOf, read: (rows: Que
     const own = { account: of.account, submission_id: of.submissionId }
     for (const entity of entities as readonly Entity[]) await insert(tx, entity, await q.selectWhere(specWithoutRaw(entity), own))
     await undoChanges(q, tx, of, [of.submissionId])
-    // The restored rows name shared rows. Those changed under their own submissions.
+    // The restored rows name rows that other submissions share. The log lists changes of a shared row under its owner.
     await undoChanges(q, tx, of, [of.submissionId, ...(await copyShared(q, tx, of))])
     for (const table of of.happenedBy === undefined ? [] : [marketEvents.table, threadMessages.table])
       await tx.run(sql`delete from ${sql.table(table)} where occurred_at > ${of.happenedBy}`)
@@ -80,7 +85,10 @@ async function insert(tx: Tx, entity: Entity, rows: readonly Row[]): Promise<voi
   await tx.insertMany(specOf(relationOf(entity), ...columns), restored, { ignore: true })
 }
 
-/** Copies rows of other submissions that this one names, and rows that moved away. @returns their submissions. */
+/**
+ * Copies rows of other submissions: rows that this submission names, and rows that once belonged to this submission.
+ * @returns the submissions to which the copied rows belong now.
+ */
 async function copyShared(q: Query, tx: Tx, { account, submissionId }: SnapshotOf): Promise<string[]> {
   const own = sql`account = ${account} and submission_id = ${submissionId}`
   const logged = await q.all(sql<Pick<LoggedChange, 'entity' | 'entity_id'>>`
@@ -106,7 +114,10 @@ async function copyShared(q: Query, tx: Tx, { account, submissionId }: SnapshotO
   return owners
 }
 
-/** Undoes later changes of the submission, and those of shared rows under others. @param under submissions with such changes. */
+/**
+ * Undoes the changes after `of.seq`: all changes of the submission, and changes of shared rows of other submissions.
+ * @param under the submissions whose changes are searched. Former owners of shared rows are added.
+ */
 async function undoChanges(q: Query, tx: Tx, of: SnapshotOf, under: readonly string[]): Promise<void> {
   const later: LoggedChange[] = []
   const owners = new Set(under)
@@ -121,7 +132,8 @@ async function undoChanges(q: Query, tx: Tx, of: SnapshotOf, under: readonly str
       if (isShared && former) owners.add(String(former))
     }
   }
-  // With `happenedBy`, records are those known now. The submission's row stays, because it has the name of the insured.
+  // With `happenedBy`, events, messages, and attachments stay as they are now. The submission's row also stays, even if
+  // it was inserted later, because it has the name of the insured.
   const isKept = ({ entity, operation }: LoggedChange) =>
     of.happenedBy !== undefined && (RECORDS.includes(entity) || (entity === submissions.table && operation === 'insert'))
   for (const change of later.sort((a, b) => b.seq - a.seq)) if (!isKept(change)) await undo(tx, of, change)

@@ -76,7 +76,7 @@ async function compact(): Promise<SqliteFacts> {
   }
 }
 
-/** Verifies the compacted copy. @param before facts of the raw copy. @returns the problem; null if the copy is good. */
+/** Verifies the compacted copy. @param before the facts of the raw copy. @returns the problem; null if the copy is good. */
 async function verify(before: SqliteFacts): Promise<string | null> {
   await say({ type: 'step', step: 'verifying' })
   const copy = new Database(order.partial, { fileMustExist: true })

@@ -13,7 +13,7 @@ const MAX_PARAMETERS = 30_000
 
 /**
  * Reads up to `limit` rows in key order.
- * @param after key of the last row of the previous page; null for the first page.
+ * @param after the key of the last row of the previous page; null for the first page.
  */
 export async function readRows(q: Query, table: CopiedTable, after: CopiedRow | null, limit: number): Promise<CopiedRow[]> {
   const key = sql.join(table.key.map((column) => sql.ref(column)))

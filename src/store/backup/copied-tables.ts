@@ -39,7 +39,7 @@ interface ColumnRow {
 
 /**
  * Lists the tables to copy, in order of their names.
- * @param postgres the Postgres database of the copy, source or target. SQLite doesn't store the kinds of columns.
+ * @param postgres the source or the target, whichever is Postgres. SQLite doesn't store the kinds of columns.
  */
 export async function copiedTables(postgres: Query): Promise<CopiedTable[]> {
   const rows = await postgres.all(sql<ColumnRow>`

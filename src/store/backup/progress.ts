@@ -19,7 +19,7 @@ const LEAST_DONE = 0.02
 
 /**
  * Computes the progress of a backup.
- * @param done finished share of the step, 0 to 1.
+ * @param done the finished share of the step, 0 to 1.
  * @param elapsedMs time since the backup began, in ms.
  */
 export function progressAt(step: BackupStep, done: number, elapsedMs: number): BackupProgress {

@@ -105,7 +105,9 @@ async function settle(tx: Tx, knownLogs: readonly TokenedLog[]): Promise<NewEpoc
 }
 
 /**
- * Begins a new log epoch after the last change that the database shares with this process's memory and the mark file.
+ * Begins a new log epoch after the newest change of the database.
+ * If this process's memory or the mark file has changes that the database lacks, the epoch begins after the last change
+ * that both have.
  */
 export async function beginLogEpoch(db: Db, reason: EpochReason): Promise<NewEpoch> {
   await identifyServer(db)

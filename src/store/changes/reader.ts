@@ -40,8 +40,7 @@ export async function changesAfter(
 }
 
 /**
- * Rebuilds rows of a submission from the change log.
- * @param of changes whose `entity_id` names the rows.
+ * Rebuilds rows of a submission from the change log. The `entity_id` of each change in `of` names a row to rebuild.
  * @returns rows by the text `<entity> <entity_id>`. A column is missing if retention removed all changes of the column.
  */
 export async function loggedRows(

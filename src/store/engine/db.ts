@@ -55,7 +55,7 @@ export interface Db extends DbParts {
   listen(signal: AbortSignal): Promise<void>
   /**
    * Empties SQLite's write-ahead log, which contains earlier versions of rows. Does nothing on Postgres.
-   * @returns false if another process is reading the log.
+   * @returns false if another process is reading the log, or if the disk fails.
    */
   emptyLog(): Promise<boolean>
   /** Waits for running transactions, then closes every connection. */
@@ -72,7 +72,10 @@ export interface ServiceParts {
 export type DatabaseConfig = Config['database']
 
 export interface WriteOptions {
-  /** Runs before other waiting transactions of this process. The receiver sets this option. */
+  /**
+   * For deliveries, alarms, and heartbeats. On SQLite, the transaction runs before other waiting transactions of this
+   * process (see `WriteGate`). Postgres has separate connections for such transactions.
+   */
   readonly priority?: boolean
   /**
    * true: `work` runs exactly one statement. Postgres then runs the statement as its own transaction,

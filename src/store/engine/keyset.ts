@@ -7,8 +7,8 @@ export type KeyPlace = readonly (string | number)[]
 
 /**
  * Reads rows of a service table in key order, with the columns that the change log has.
- * @param of column values to filter by: the first columns of the key or of an index. `{}` selects all rows.
- * @param after values of the key columns that aren't in `of`, in the last row of the previous page;
+ * Selects only rows with the column values in `of`: the first columns of the key or of an index. `{}` selects all rows.
+ * @param after the last row of the previous page, as values of the key columns that aren't in `of`;
  * null for the first page.
  */
 export async function rowsInOrder(q: Query, entity: Entity, of: Row, after: KeyPlace | null, limit: number): Promise<Row[]> {

@@ -6,7 +6,7 @@ import { wake } from './notify.ts'
 import type { Topic } from './signals.ts'
 import { dbTime, rowLock, skipLocked } from './sql.ts'
 
-/** Longest lease of a delivery or a read, in ms. */
+/** Longest lease of a read, in ms. */
 export const LONGEST_LEASE_MS = 120_000
 
 /** A row that this process may work on until its lease ends. */
@@ -171,15 +171,14 @@ export class Leased<C extends Claimed> {
 
   /**
    * Releases all claims and makes their rows due immediately. Call this only if no other process works on the table.
-   * @param of releases only rows with these column values, such as the account.
+   * With `of`, releases only rows with these column values, such as the account.
    */
   async releaseAll(tx: Tx, of: Readonly<Record<string, string>> = {}): Promise<void> {
     await this.releaseWhere(tx, allOf(of))
   }
 
   /**
-   * Releases all claims of one process.
-   * @param of releases only rows with these column values.
+   * Releases all claims of one process. With `of`, releases only rows with these column values.
    * @returns the number of released rows.
    */
   async releaseOf(tx: Tx, processId: string, of: Readonly<Record<string, string>> = {}): Promise<number> {

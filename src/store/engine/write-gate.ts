@@ -6,7 +6,7 @@ const MAX_PASSES = 4
 
 /**
  * Lets one holder in at a time. Up to four priority waiters in a row go before the other waiters.
- * Both groups are served in order of arrival.
+ * Within each of the two groups, waiters are served in order of arrival.
  */
 export class WriteGate {
   #held = false
@@ -16,7 +16,7 @@ export class WriteGate {
 
   /**
    * Resolves when the caller has the gate. The caller must then call `leave` once.
-   * @param first true for a priority waiter.
+   * @param first true: the caller is a priority waiter.
    */
   enter(first: boolean): Promise<void> {
     if (!this.#held) {

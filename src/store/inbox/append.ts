@@ -163,7 +163,8 @@ async function appendSqlite(tx: Tx, deliveries: readonly NewDelivery[]): Promise
 
 /**
  * @returns the number of new deliveries, plus the number of dead deliveries that became ready. A dead delivery becomes
- * ready if it arrives again with the same body. If the body differs, `noteRepeats` makes the delivery ready later.
+ * ready if it arrives again with the same body, or if its stored body was removed. If the body differs, `noteRepeats`
+ * makes the delivery ready later.
  */
 async function appendPostgres(tx: Tx, deliveries: readonly NewDelivery[]): Promise<number> {
   const starts: number[] = []

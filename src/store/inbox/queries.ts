@@ -73,7 +73,7 @@ export async function deliveryIdsLike(q: Query, shortened: string, limit: number
 
 /**
  * Applies `makeReady` or `setAside` to matching deliveries, in id order. Skips deliveries without a body.
- * @param after reads only deliveries with a greater `inbox_id`.
+ * Reads only deliveries with an `inbox_id` greater than `after`.
  * @param limit maximum deliveries to read in this call.
  * @returns `changed`: number of changed deliveries; `nextAfter`: `after` of the next call, null at the end.
  */

@@ -248,7 +248,7 @@ function unitsOf({ bodyBytes }: Kept): number {
 /**
  * Selects deliveries to remove, until the other deliveries have at most `maxUnits` units.
  * In each step, selects the oldest delivery of the sender that still has the most units.
- * @param kept all deliveries, oldest first.
+ * @param kept the deliveries, oldest first.
  */
 function toRemove<K extends Kept>(kept: readonly K[], maxUnits: number): K[] {
   let total = kept.reduce((sum, each) => sum + unitsOf(each), 0)

@@ -45,7 +45,7 @@ const FEEDS = ['events', 'thread'] as const
  * Compares deliveries with the stored deliveries of the same id. If a stored delivery is dead, makes it ready again.
  * If a body differs from the stored body, stores the hash of the new body. Then also requests feed reads of the stored
  * delivery's submission and of the submissions in the new body, because the feeds show which content is right.
- * @param given new or repeated deliveries. Stored deliveries with the same body don't change, unless they are dead.
+ * @param given the arrived deliveries, new or repeated. Stored deliveries with the same body don't change, unless they are dead.
  * @returns the deliveries whose body differs from the stored body.
  * @throws TransientError if the database is unreachable.
  */

@@ -34,7 +34,7 @@ export interface MirrorReading {
   load(entity: Entity, keys: readonly Row[]): Promise<readonly Row[]>
   /**
    * @returns all rows of `entity` in the submission.
-   * @param only restricts the result to the rows that the caller needs. The result may still include other rows.
+   * @param only the rows that the caller needs; default: all. The result may still include other rows.
    */
   loadOfSubmission(entity: Entity, account: string, submissionId: string, only?: OnlyRows): Promise<readonly Row[]>
   newest(account: string, submissionId: string): Promise<Newest>

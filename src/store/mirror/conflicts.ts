@@ -10,9 +10,12 @@ import { syncArrivals, syncConflicts, syncUnreadable } from '../schema/completen
 import { specOf } from '../schema/table.ts'
 
 /**
- * How a record arrived.
- * - `feed`: a feed showed the record before a webhook announced it.
- * - `full_read`: stored in addition to `feed` if a full re-read found the record.
+ * One fact about an event or message that a feed showed before any webhook announced it. A record may have several
+ * facts. A record whose webhook came first has none.
+ * - `feed`: a poll or a reconcile run read the record from a feed first. Left out if the record is too old to expect a
+ *   webhook (see `isBeforeWebhooks`).
+ * - `full_read`: the poller's full re-read found the record. Stored in addition to `feed`. The first read of a feed and
+ *   reconcile runs don't count as full re-reads.
  * - `webhook`: a webhook announced the record after a feed had shown it.
  */
 export interface Arrival {
@@ -41,7 +44,7 @@ export interface Conflict {
   readonly via: Via
 }
 
-/** A feed item that can't be read. */
+/** A malformed item in the answer of a feed read or a state read. */
 export interface Unreadable {
   readonly account: string
   readonly submission_id: string
@@ -54,7 +57,7 @@ const arrivals = specOf(syncArrivals)
 const conflicts = specOf(syncConflicts)
 const unreadable = specOf(syncUnreadable)
 
-/** Stores how records arrived. An arrival that is already stored doesn't change. */
+/** Stores each fact of `items` that isn't stored yet, with the time `now`. */
 export async function noteArrivals(tx: Tx, items: readonly Arrival[], now: TimeText): Promise<void> {
   const distinct = new Map(
     items.map((a) => [`${a.account} ${a.entity} ${a.submission_id} ${a.record_id} ${a.way}`, { ...a, first_at: now }]),
@@ -62,10 +65,13 @@ export async function noteArrivals(tx: Tx, items: readonly Arrival[], now: TimeT
   await tx.insertMany(arrivals, [...distinct.values()], { ignore: true })
 }
 
-/** Maximum stored conflicts per record. Without a limit, a record that differs in each read could fill the disk. */
+/**
+ * A record that has this many stored conflicts gets no more. Without a limit, a record that differs in each read could
+ * fill the disk.
+ */
 const MOST_CONFLICTS = 100
 
-/** Stores each conflict once, up to `MOST_CONFLICTS` per record. @returns the number of newly stored conflicts. */
+/** Stores each conflict once, except if its record has `MOST_CONFLICTS`. @returns the number of newly stored conflicts. */
 export async function noteConflicts(tx: Tx, items: readonly Conflict[], now: TimeText): Promise<number> {
   const full = await fullRecords(tx, items)
   const rows = new Map(
@@ -98,11 +104,14 @@ function recordOf({ account, entity, submission_id, record_id }: RecordKey): str
   return `${account} ${entity} ${submission_id} ${record_id}`
 }
 
-/** Maximum stored items per feed. Without a limit, an item that differs in each read could fill the disk. */
+/**
+ * A read of a submission that has this many stored items gets no more. Without a limit, an item that differs in each
+ * answer could fill the disk.
+ */
 const MOST_UNREADABLE = 1_000
 
 /**
- * Stores each unreadable feed item once, up to `MOST_UNREADABLE` per feed.
+ * Stores each unreadable item once, except if its read has `MOST_UNREADABLE` items.
  * @returns the number of newly stored items.
  */
 export async function noteUnreadable(tx: Tx, items: readonly Unreadable[], now: TimeText): Promise<number> {
@@ -121,7 +130,7 @@ export async function noteUnreadable(tx: Tx, items: readonly Unreadable[], now: 
   return tx.insertMany(unreadable, [...rows.values()], { ignore: true })
 }
 
-/** Feeds that have reached `MOST_UNREADABLE`. */
+/** Feeds and state reads of submissions that have reached `MOST_UNREADABLE`. */
 async function fullFeeds(tx: Tx, items: readonly Unreadable[]): Promise<Set<string>> {
   const full = new Set<string>()
   for (const [feed, { account, submission_id, read }] of new Map(items.map((item) => [feedOf(item), item]))) {

@@ -46,8 +46,8 @@ export async function listDocuments(
 }
 
 /**
- * If a whole page of file names in the first `PROBED` documents contains the text, the text counts as common.
- * The query then reads the documents in order of their keys.
+ * Maximum documents to probe, in order of their keys. If the names of at least `limit` of these documents contain the
+ * text, the text counts as common. The query then reads documents in order of their keys until the page is full.
  */
 const PROBED = 2_000
 

@@ -117,7 +117,7 @@ async function partsOf(page: Page, account: string): Promise<RawBuilder<unknown>
 
 /**
  * SQL statement for one part of the page.
- * @param few SQL of the submissions to examine; null: all submissions of the account, in list order.
+ * @param few the result of `fewOf`: the submissions to examine; null: all submissions of the account, in list order.
  */
 function statement(
   page: Page,
@@ -148,8 +148,8 @@ function fewWith(q: Query, few: RawBuilder<unknown>, columns: RawBuilder<unknown
 }
 
 /**
- * SQL of table `few`: the submissions that match the rarest condition. For a computed order, all submissions also count
- * as a condition.
+ * SQL of table `few`: the submissions that match the rarest condition. For a computed order, the list of all the
+ * account's submissions also counts as a condition, so that an account with few submissions needs no filter.
  * @returns null if there is no condition, or if too many submissions match to sort them.
  * @throws UsageError if too many submissions match and the order is computed.
  */

@@ -83,7 +83,7 @@ export function any(rows: RawBuilder<unknown>): RawBuilder<unknown> {
 /**
  * SQL of `key`, in a form that prevents the use of an index on `key`.
  * Many lanes may have the same value, so finding the lanes by submission is faster.
- * @param none type of the value: `''` for text, 0 for numbers.
+ * @param none the neutral value of the key's type: `''` for text, 0 for numbers.
  */
 function plain(q: Kind, key: RawBuilder<unknown>, none: '' | 0): RawBuilder<unknown> {
   if (q.kind === 'sqlite') return sql`+${key}`

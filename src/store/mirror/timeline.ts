@@ -49,6 +49,7 @@ type Key = { readonly account: string; readonly submission_id: string }
 
 interface Asked {
   readonly key: Key
+  /** Position of the last entry on the previous page; undefined: the first page. */
   readonly after: TimelinePlace | undefined
   readonly limit: number
   /** Last change number to include. */
@@ -58,7 +59,7 @@ interface Asked {
 /** Tables whose rows the timeline shows. The timeline leaves out the changes of these rows. */
 const RECORDS = ['market_events', 'thread_messages', 'thread_attachments']
 
-/** Events after a position, newest first. */
+/** Events of the next page, newest first. */
 export async function eventsBefore(q: Query, asked: Asked): Promise<TimelineRecord[]> {
   const rows = await q.all(sql<TimelineRecord>`
     select occurred_at as at, event_id as id, type as what, coalesce(status_label, status) as summary, detail as text, market_name as party,
@@ -68,7 +69,7 @@ export async function eventsBefore(q: Query, asked: Asked): Promise<TimelineReco
   return rows.map((row) => ({ ...row, kind: 'event', direction: null }))
 }
 
-/** Messages after a position, newest first. */
+/** Messages of the next page, newest first. */
 export async function messagesBefore(q: Query, asked: Asked): Promise<TimelineRecord[]> {
   const rows = await q.all(sql<TimelineRecord>`
     select occurred_at as at, message_id as id, kind as what, subject as summary, body_text as text, from_address as party, direction,
@@ -78,7 +79,7 @@ export async function messagesBefore(q: Query, asked: Asked): Promise<TimelineRe
   return rows.map((row) => ({ ...row, kind: 'message', lane_id: null }))
 }
 
-/** Changes after a position, newest first. Leaves out changes of the tables in `RECORDS`. */
+/** Changes of the next page, newest first. Leaves out changes of the tables in `RECORDS`. */
 export async function changesBefore(q: Query, asked: Asked): Promise<TimelineChange[]> {
   const rows = await q.all(sql<TimelineChange & { seq: number }>`
     select c.changed_at as at, c.seq, c.entity, c.entity_id, c.operation, c.cause, c.before, c.after from changes c
@@ -98,7 +99,7 @@ const PUSH = sql`
   left join sync_push_streams l on ${sql.raw(itsStream)}`
 
 /**
- * Pushes after a position, newest first.
+ * Pushes of the next page, newest first.
  * A push is listed at the time when it was settled. An unsettled push is listed at the time of its last attempt.
  * Without an attempt, it is listed at the time when it was queued.
  */

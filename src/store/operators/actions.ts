@@ -12,7 +12,8 @@ export type ActionDetail = Readonly<Record<string, Json>>
 
 export interface AuditEntry {
   /**
-   * Name of the token or person; `command` for the CLI; `signal` for a signal to the process; `schedule` for `serve`.
+   * Name of the token or person; `command` for the CLI; `signal` for a signal to the process; `schedule` for `serve`;
+   * `program` for a log divergence.
    */
   readonly who: string
   /** Object and verb, such as `destination.pause`. */

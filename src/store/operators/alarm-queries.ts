@@ -117,7 +117,7 @@ interface Conflicts {
 }
 
 /**
- * Counts an account's conflicts and unreadable feed items.
+ * Counts an account's conflicts and unreadable items.
  * With `since`, counts only conflicts and items that were seen after `since`, at most 200 of each.
  */
 export async function countConflicts(q: Query, account: string, since?: TimeText): Promise<Conflicts> {
@@ -143,6 +143,7 @@ export async function newestRead(q: Query, account: string): Promise<TimeText | 
  * reads that the service answered "not found".
  */
 export interface FailingReads {
+  /** Reads with at least one failure or stalled read, including those in `often` and `long`. */
   readonly once: number
   /** Reads with 5 or more failures, or 5 or more stalled reads, in a row. 1 or 2 failures are normal. */
   readonly often: number

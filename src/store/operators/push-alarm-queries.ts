@@ -10,7 +10,8 @@ const STREAMS = 200
 
 /**
  * Finds the oldest waiting change in the streams of a destination that are blocked for `reason`.
- * Searches the oldest 1,000 waiting changes of the destination, then the 200 such streams that are due first.
+ * Searches the oldest 1,000 waiting changes of the destination. If none of them is in such a stream, searches the 200
+ * such streams that are due first.
  * @param reason null: searches the streams that aren't blocked.
  * @returns when the change was queued; null if no change is found.
  */

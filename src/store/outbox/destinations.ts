@@ -35,13 +35,13 @@ export interface VerificationSummary extends Readonly<Record<VerificationResult,
 export interface DestinationRow extends Omit<DestinationsTable, 'snapshot' | 'verified'> {
   /** Progress of the snapshot; null if no snapshot is in progress. If `position` is null, no row is queued yet. */
   readonly snapshot: { readonly position: SnapshotPosition | null } | null
-  /** Counts of the last full verification. Null if every verification was limited to a submission or a period. */
+  /** Counts of the last verification that wasn't limited to a submission or a period; null if there was none. */
   readonly verified: VerificationSummary | null
 }
 
 /**
  * A configured destination. `start` says which changes a new destination gets first:
- * - `now`: the changes after the newest one
+ * - `now`: only changes that are logged later
  * - `snapshot`: all current rows, then changes
  * - a number: the changes after the change with this number
  */

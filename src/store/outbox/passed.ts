@@ -14,8 +14,8 @@ export interface PassedRecord {
 }
 
 /**
- * Filter state of a record at one destination. A record has a filter state if it ever matched
- * the destination's `filter`.
+ * Filter state of a record at one destination. A record has a filter state if it ever matched the destination's
+ * `filter`, or if it was sent before the destination had a filter.
  */
 export interface Passed {
   /** True if the record matches the filter now; false if it no longer matches. */
@@ -35,7 +35,7 @@ export interface SentRecord extends PassedRecord {
 
 /** Filter states of records. They are read before the filter decides about changes of these records. */
 export interface Known {
-  /** Filter states by `passedText`. A record that never matched the filter is missing. */
+  /** Filter states by `passedText`. A record without a filter state is missing. */
   readonly passed: ReadonlyMap<string, Passed>
   /** Records that were sent before the destination had a filter, and whose filter state isn't stored yet. */
   readonly unstored: readonly (PassedRecord & Passed)[]
@@ -84,9 +84,8 @@ export async function knownAmong(
 const asked = { account: 'text', submission_id: 'text', entity: 'text', entity_id: 'text' } as const
 
 /**
- * Finds records that the destination has or may get: the record's id at the target is stored, or the outbox has a
- * ready, delivered, or unknown row of the record.
- * @returns those of the given records.
+ * Finds which of these records the destination has or may get. This is so if the record's id at the target is stored,
+ * or if the outbox has a ready, delivered, or unknown row of the record.
  */
 export async function sentAmong(q: Query, destination: string, records: readonly SentRecord[]): Promise<PassedRecord[]> {
   const keys = new Map(

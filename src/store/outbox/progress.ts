@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Query } from '../engine/db.ts'
 
-/** What earlier attempts to push a row achieved. The next attempt starts after that step. */
+/** The last step that earlier attempts to push a row completed. The next attempt starts after this step. */
 export type PushProgress = RecordTaken | FilesWritten
 
 /** The target has accepted the record of a document, but doesn't have the document's file yet. */

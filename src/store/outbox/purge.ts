@@ -14,8 +14,8 @@ interface Victim extends StreamKey {
 }
 
 /**
- * What remains after one step. `more`: rows may remain, call again. `inFlight`: all remaining rows are claimed by a
- * sender, which may be sending them. `none`: no rows remain.
+ * What remains after one step. `more`: rows may remain, call again. `inFlight`: senders have claimed all rows that the
+ * step found, and may be sending them, so wait before calling again. `none`: no rows remain.
  */
 type Left = 'more' | 'inFlight' | 'none'
 

@@ -19,7 +19,7 @@ export interface Restatement {
 
 const restatements = specOf(syncRestatements)
 
-/** Wait in ms for the submission's new read. After that, the submission is sent even without the read. */
+/** Maximum wait in ms for the new reads of a submission. After this, the submission is sent even without them. */
 const LONGEST_WAIT_MS = 3_600_000
 
 export async function requestRestatements(tx: Tx, requested: readonly Restatement[]): Promise<void> {
@@ -32,8 +32,8 @@ export async function requestRestatements(tx: Tx, requested: readonly Restatemen
 }
 
 /**
- * Finds the next submission to send again. Waits until all reads of the submission were repeated in the newest log
- * epoch, but at most an hour.
+ * Finds the next submission to send again. A submission is ready if all its reads were repeated in the newest log
+ * epoch, or if sending it again was requested over an hour ago.
  * @returns null if no submission is ready. `isNew`: the submission is tracked only since that epoch began.
  */
 export async function nextRestatement(q: Query, destination: string): Promise<(Restatement & { readonly isNew: boolean }) | null> {

@@ -188,8 +188,8 @@ export async function deliveredRows(q: Query, outboxIds: readonly number[]): Pro
 }
 
 /**
- * Reads the content of an outbox row as a sender would get it now: of a snapshot row, the row itself. Null if the
- * outbox row doesn't exist.
+ * Reads the content of an outbox row as a sender would get it now. A snapshot row itself stores its content.
+ * @returns null if the outbox row doesn't exist.
  */
 export async function contentOfOutboxRow(q: Query, outboxId: number): Promise<Pick<OutboxRow, 'changedAt' | 'before' | 'after'> | null> {
   const [row] = await readRows(q, sql`${givenIds(q, [outboxId])} join sync_outbox o on o.outbox_id = given.outbox_id`)

@@ -17,8 +17,8 @@ export interface SnapshotRow {
 }
 
 /**
- * Which rows a snapshot contains; null means all tables. A snapshot reads accounts by name, then submissions by id,
- * then tables in the order of `entities`.
+ * Accounts and tables that a snapshot reads. Null `entities` means all tables. A snapshot reads the accounts by name,
+ * the submissions of an account by id, and the tables of a submission in the order of `model/entities.ts`.
  */
 export interface SnapshotScope {
   readonly accounts: readonly string[]

@@ -53,10 +53,10 @@ export async function sampleUnreadSubmissions(q: Query, account: string, limit: 
 const RESET_BATCH = 200
 
 /**
- * Makes the account's reads due now that got "not found", and sets their counts of "not found" to 0. Call this if many
- * submissions got "not found" together, because then the account is the cause. A submission marked as unreachable keeps
- * its count; its next successful read removes the mark. Stop the account first. Otherwise its reads would count "not
- * found" again. Works in batches.
+ * Finds the account's reads that got "not found", makes them due now, and sets their counts of "not found" to 0. Call
+ * this if many submissions got "not found" together, because then the account is the cause. A submission marked as
+ * unreachable keeps its count; its next successful read removes the mark. Stop the account first. Otherwise its reads
+ * would count "not found" again. Works in batches.
  */
 export async function resetNotFound(db: Db, account: string): Promise<void> {
   const confirmed = sql`exists (select 1 from submissions as s

@@ -45,8 +45,8 @@ export async function listAccounts(q: Query): Promise<AccountsTable[]> {
  * Stops reading an account; the poller tries it again after `retryInMs`. Deliveries for the account are still accepted.
  * @param state `suspended` if the service rejects the credentials or all reads; `paused` if the credentials belong to
  *   another brokerage, or if many known submissions are suddenly not found.
- * @param refusedWith fingerprint of the settings in use at the stop, so that `serve` notices other settings; null if not
- *   computed.
+ * @param refusedWith fingerprint of the settings in use at the stop, so that `serve` notices changed settings; null if
+ *   not computed.
  */
 export async function stopAccount(
   db: Db,

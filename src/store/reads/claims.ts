@@ -61,8 +61,8 @@ export const claimedReads = new Leased<ReadClaim<ReadKind>>({
   what: 'read',
   key: { account: 'account', submission_id: 'submissionId', read: 'read', id: 'id' },
   topic: 'reads',
-  // No lease is longer than `LONGEST_LEASE_MS`. The limit on `due_at` therefore finds all claimed rows, and
-  // by the index.
+  // The limit on `due_at` lets the database use the index. It excludes no claimed row, because no lease is longer than
+  // `LONGEST_LEASE_MS`.
   claimed: (tx) => sql`account in ${distinctIn('sync_reads', 'account')}
     and rank in (${sql.join(Object.values(rank).map((one) => sql.lit(one)))}) and due_at <= ${dbTime(tx, LONGEST_LEASE_MS)}`,
 })
@@ -211,7 +211,10 @@ function fullReadDue(tx: Tx, claim: ReadClaim<ReadKind>, s: ReadSettlement): Raw
   return sql`case when ${asked} then ${dbTime(tx, Math.min(s.fullReadDueInMs, FULL_READ_COALESCE_MS))} else ${dbTime(tx, s.fullReadDueInMs)} end`
 }
 
-/** SQL for the time of the last activity. Keeps a time that a request stored during the feed read, because that time is later. */
+/**
+ * SQL for the time of the last activity. Keeps a time that a request stored during the feed read, because that time is
+ * later.
+ */
 function activity(tx: Tx, claim: ReadClaim<ReadKind>, activeAt: TimeText): RawBuilder<unknown> {
   return sql`case when active_at is distinct from ${timeValue(tx, claim.activeAt)} then active_at else ${timeValue(tx, activeAt)} end`
 }

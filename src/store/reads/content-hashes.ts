@@ -20,8 +20,8 @@ export async function isSameAgain(tx: Tx, observation: StateObservation): Promis
 
 /**
  * @returns whether the content of a state read may differ from the mirror. False if the content equals the last applied
- * read and nothing changed since. Also false if the scheduled read of the submission never succeeded: without an earlier
- * read, a difference isn't a change since that read.
+ * read and nothing changed since. Also false if the scheduled read of the submission never succeeded, because without
+ * an earlier read, a difference isn't a change since that read.
  */
 export async function isNewerState(q: Query, observation: StateObservation, contentHash: string): Promise<boolean> {
   const rows = await q.all(sql<{ content_hash: string | null; is_current: number | boolean | null; last_read_at: unknown }>`

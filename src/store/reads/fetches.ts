@@ -45,9 +45,9 @@ export interface FetchSettlement {
 
 /**
  * Makes documents due for download. A document is due if it is new, if its file was lost, if the service shows it
- * again, or if its link changed.
- * @param newLinks documents with a new link. If another attempt is scheduled for such a document, the attempt
- * is due now.
+ * again, or if its link changed in more than the query.
+ * @param newLinks documents without a stored file whose link changed, even if only in the query. If another attempt is
+ * scheduled for such a document, the attempt is due now.
  */
 export async function requestFetches(
   tx: Tx,

@@ -79,8 +79,8 @@ export async function endRequests(db: Db, logEpoch: string): Promise<void> {
 /**
  * Checks in order which submissions after `after`, up to `limit`, were read again since `since`. Doesn't wait for
  * unreachable submissions and for reads that never succeeded.
- * @returns `at`: the last submission before the first one that still waits. `isRead`: false if the first checked
- * submission still waits. Null if there are no more submissions to check.
+ * @returns `at`: the last submission before the first one that still waits; pass `at` as `after` to the next call.
+ * `isRead`: false if the first checked submission still waits; `at` is then `after`. Null if no submissions remain.
  */
 export async function findUnreadSubmission(
   q: Query,

@@ -105,8 +105,8 @@ function firstDue(q: Query, account: string, read: OptionalRead): RawBuilder<unk
 }
 
 /**
- * Makes postponed reads of a kind due now, for up to `limit` keys after `after`. The key of a read by id is the id. The
- * key of other reads is the submission.
+ * Makes the unclaimed reads of a kind due now, for up to `limit` keys after `after`. The key of a read by id is the id.
+ * The key of other reads is the submission.
  * @param after the last key of the previous step; '' for the first step.
  * @returns the last key of this step; null if no keys remain.
  */

@@ -65,16 +65,16 @@ export interface Wake extends SubmissionRef {
 }
 
 /**
- * The column `read` in a form that only lets the database use the primary key. Without table statistics, Postgres might
- * use the index on read times, where each kind of read has thousands of rows.
+ * The column `read` in a form that no index on `read` supports. The database then uses the primary key. Otherwise
+ * Postgres, without table statistics, might use the index on read times, which has thousands of rows of each kind.
  */
 export function byKey(table: string): RawBuilder<unknown> {
   return sql`${sql.ref(`${table}.read`)} || ''`
 }
 
 /**
- * How to request reads. `delayMs`: delay of feeds and requirements. `moved`: whether the request counts as activity of
- * the submission.
+ * How to request reads. `delayMs`: delay of feeds and requirements. If this is 0, other state reads have no delay
+ * either. `moved`: whether the request counts as activity of the submission.
  */
 export interface WakeOptions {
   readonly delayMs: number

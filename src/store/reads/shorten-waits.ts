@@ -17,7 +17,7 @@ export interface LongestWaits {
 }
 
 /**
- * Shortens waits that are longer than the settings allow. Skips failing reads and claimed reads.
+ * Shortens waits that are longer than the settings allow. Skips failing reads, claimed reads, and reads by id.
  * @param longest maximum waits, by ascending `untilMs`. The last entry applies to all other submissions.
  */
 export async function shortenWaits(db: Db, account: string, longest: readonly LongestWaits[], signal: AbortSignal): Promise<void> {

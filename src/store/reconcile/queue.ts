@@ -97,8 +97,8 @@ export async function newestReconciled(q: Query, account: string): Promise<TimeT
 }
 
 /**
- * @returns when the first of the account's runs after this run started. Later visits may belong to that run. Null if no
- * run started after this one.
+ * Finds the account's first run that started after this run.
+ * @returns its start time; null if there is none. Visits after this time may belong to that run.
  */
 export async function nextOtherRunStart(q: Query, run: Pick<RunRow, 'run_id' | 'account' | 'started_at'>): Promise<TimeText | null> {
   const { first } = await q.sql

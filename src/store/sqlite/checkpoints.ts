@@ -108,8 +108,8 @@ export class SqliteCheckpoints {
   }
 
   /**
-   * Warns once if the log can't be shortened, because some process has been reading the database for too long. The log
-   * would fill the disk.
+   * Warns once if the log can't be shortened, because some process has been reading the database for too long. Such a
+   * log grows until it fills the disk.
    */
   #warnOfReader(pages: number): void {
     const held = pages >= TRUNCATE_PAGES

@@ -41,8 +41,8 @@ export class SqliteRows {
   }
 
   /**
-   * @param limit maximum number of rows; the rows are then unordered. Pass no limit if possible, because a limit makes
-   * short statements several times slower.
+   * @param limit maximum number of rows. Without a limit, rows are in the order of the key; with a limit, in any order.
+   * Pass no limit if possible, because a limit makes short statements several times slower.
    */
   selectWhere(spec: TableSpec, where: Row, limit?: number): Row[] {
     const columns = Object.keys(where)

@@ -49,8 +49,8 @@ export interface AccountHealth extends AccountReads, Pick<AccountsTable, Account
   /** The current pause that the service requested; null if there is none. */
   readonly pause: StoredPause | null
   /**
-   * Ended runs, the newest first, without stopped runs. The list ends with the newest run that covered the whole account, or
-   * after 100 runs.
+   * Ended runs, the newest first, without stopped runs. The list ends with the newest run that covered the whole
+   * account, or after 100 runs.
    */
   readonly runs: readonly EndedRun[]
 }
@@ -83,7 +83,7 @@ export interface Health {
 }
 
 /**
- * Reads the data about health. Every query has an index and a limit, except counts of all submissions.
+ * Reads the data about health. Every query uses an index and has a limit, except counts of all submissions.
  * @param kept cached totals; null if there are none. Undefined counts the submissions now.
  * @param parts collects the names of parts that can't be read.
  * @throws TransientError if no part can be read.

@@ -39,8 +39,8 @@ export async function readsStatus(q: Query) {
 }
 
 /**
- * SQL for the requests per second that the schedule needs. Each read counts as one request in the time between its last
- * read and its due time. That time counts as at least 1 s.
+ * SQL for the requests per second that the schedule needs. Each row counts as one request in the interval from
+ * `last_read_at` to `due_at`. The interval counts as at least 1 s. Rows that were never read don't count.
  */
 function demand(q: Query): RawBuilder<number> {
   const seconds =

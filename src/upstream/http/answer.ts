@@ -35,8 +35,8 @@ export function failureOf(call: Call, answer: HttpAnswer, nowMs: number): Upstre
   if (status === 408 || status >= 500) return new UpstreamTransientError('unavailable', call, what, pauseMs)
   // The specification defines no status for `busy`. An answer with Retry-After asks for a retry (trap 50).
   if (pauseMs !== undefined) return new UpstreamTransientError('throttled', call, what, pauseMs)
-  // The specification defines no status for `unauthenticated`, `inactive`, or a missing scope. A 403 or a
-  // `WWW-Authenticate` header counts as refused credentials.
+  // The specification defines no status for `unauthenticated`, `inactive`, or a missing scope. So an answer with 403 or
+  // a `WWW-Authenticate` header gets the class `auth`.
   return new UpstreamPermanentError(status === 403 || headers['www-authenticate'] !== undefined ? 'auth' : 'rejected', call, what)
 }
 

@@ -13,8 +13,8 @@ export interface RequestOptions {
   readonly signal?: AbortSignal | undefined
   readonly priority?: Priority | undefined
   /**
-   * True if the path possibly doesn't exist. A failure then affects neither the circuit nor the rate. The request isn't
-   * used to test an open circuit.
+   * True if the path possibly doesn't exist. A failure then doesn't affect the circuit, and only a 429 for a document
+   * lowers the rate. While the circuit is open, the request isn't sent, so it never tests the circuit.
    */
   readonly isProbe?: boolean | undefined
 }
@@ -122,8 +122,8 @@ export class Channel {
   }
 
   /**
-   * Milliseconds until requests can be sent; 0 if immediately. Requests wait if the circuit is open, or if the service
-   * requested a pause.
+   * Milliseconds until requests can be sent; 0 if immediately. More than 0 if the circuit is open, or if more than 5 s
+   * of a requested pause are left. Until then, requests fail.
    */
   waitMs(): number {
     return Math.max(this.#circuit.waitMs(), this.limiter.pausedMs)

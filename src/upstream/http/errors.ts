@@ -3,9 +3,9 @@ import type { Call } from './operations.ts'
 
 /**
  * The class of a failed request (trap 51):
- * - `auth`: the credential or token was refused
+ * - `auth`: the service refused the credential, the token (401), or the request (403)
  * - `gone`: the id was not found
- * - `throttled`: too many requests
+ * - `throttled`: too many requests, or another refusal with `Retry-After`
  * - `rejected`: the request was refused for another reason
  * - `unavailable`: the service failed, for example with a 5xx, or the answer was malformed
  * - `oversized`: the answer exceeded the size limit
@@ -44,7 +44,10 @@ export class AuthRefusedError extends UpstreamPermanentError {}
 /** 401: the service refused the token. */
 export class TokenNotTakenError extends UpstreamPermanentError {}
 
-/** Whether the service accepted the credentials but refused this request. */
+/**
+ * True if the service refused this request, for example with 403, but refused neither the token (401) nor
+ * every credential.
+ */
 export function isForbidden(error: unknown): boolean {
   const isOfToken = error instanceof AuthRefusedError || error instanceof TokenNotTakenError
   return upstreamClass(error) === 'auth' && !isOfToken

@@ -29,7 +29,7 @@ export interface HttpOptions {
 /** The parts of a request beyond its operation. */
 export interface Parts {
   readonly query?: Iterable<readonly [name: string, value: string]>
-  /** For probes: replaces the operation's path. Must be below the base URL. */
+  /** For probes, and for documents without an id: replaces the operation's path. Must be below the base URL. */
   readonly path?: string
   /** Receives the body of a 2xx or 3xx answer. Without `take`, the body is returned as text. */
   readonly take?: (answer: DocumentAnswer) => Promise<void>

@@ -1,6 +1,6 @@
 import { BlockList, isIP } from 'node:net'
 
-/** `private` addresses need `allow_private`. `never` addresses are always refused. */
+/** `public` addresses are allowed. `private` addresses need `allow_private`. `never` addresses are always refused. */
 type AddressClass = 'public' | 'private' | 'never'
 
 type Range = readonly [network: string, prefix: number]

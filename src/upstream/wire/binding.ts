@@ -25,7 +25,7 @@ interface RecordReading {
 
 /**
  * Reads a bind request, a policy, or an insured.
- * @returns null if the answer isn't the requested record.
+ * @returns null if the answer isn't a record of this kind, or is another bind request than the requested one.
  */
 export function readById(read: IdRead, ownId: string, raw: unknown, { recordFields, protection }: RecordReading): View | null {
   if (read === 'bind_request') return readBindRequest(ownId, raw)

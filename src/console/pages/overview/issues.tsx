@@ -158,8 +158,8 @@ function FixHint({ issue: { destination, run_id, kind, fix } }: { readonly issue
 }
 
 /**
- * Page to link to from an issue that the runbook explains how to fix, by kind of issue. The page shows the cause. Other
- * kinds link to the list of alarms.
+ * For issues whose fix is in the runbook: the page that shows the cause, by kind of issue. Other kinds link to the list
+ * of alarms.
  */
 const runbookPages: Readonly<
   Record<string, { readonly to: '/operations' | '/deliveries'; readonly hash?: string; readonly name: string }>

@@ -42,7 +42,7 @@ export async function withAccountClient<T>(
   await heartbeat.beat()
   await pauses.exchange()
   const beating = Promise.all([heartbeat.run(done.signal), pauses.run(done.signal)])
-  // `beating` is awaited below. Without this handler, an earlier rejection would end the process.
+  // `beating` is awaited only after `work`. Without this handler, a rejection during `work` would end the process.
   beating.catch(() => undefined)
   try {
     return await work(client)

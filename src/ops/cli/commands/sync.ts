@@ -109,7 +109,7 @@ async function syncNow(
   })
 }
 
-/** @returns one sentence about a failed read. Omits the words in `reason` that only name the read again. */
+/** @returns one sentence about a failed read. The sentence names the read once, even if `reason` names it too. */
 function sentence({ submissionId, read, reason }: FailedRead): string {
   const about = submissionId === '' ? read : `${read} of submission ${submissionId}`
   return printableLine(`${about} could not be read: ${reason.replace(`${about}: `, '')}`, 500)

@@ -32,7 +32,8 @@ export interface Identity {
 
 /**
  * Sessions of people who signed in. A cookie contains the session's id, and the database stores the session.
- * A session ends when the settings no longer contain its token or provider, or contain a different one.
+ * A session ends at sign-out and at its time limits.
+ * A session also ends when the settings no longer contain its token or provider, or contain a different one.
  * A session by OpenID Connect also ends when no value of its claim has a role.
  */
 export class Sessions {
