@@ -38,10 +38,12 @@ const skip = { name: 'skip', states: ['dead', 'unknown', 'ready'], step: skipRow
 const MOST_COUNTED = 100_000
 
 /**
+ * @param change the retry or skip to do.
  * @param ids outbox ids or message ids.
  * @returns outbox ids.
  * @throws NotFoundError if an id is unknown.
- * @throws ConflictError if a message id belongs to several destinations, or if `states` lacks the state of a change.
+ * @throws ConflictError if a message id belongs to several destinations, or if an id's only row isn't in one of
+ *   `change.states`.
  */
 async function outboxIdsOf(c: OperationContext, change: StateChange, ids: readonly string[], destination?: string): Promise<number[]> {
   const unknown: string[] = []

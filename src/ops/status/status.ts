@@ -145,7 +145,10 @@ interface StatusParts {
 /** Time limit in ms for `status` at a terminal. Elsewhere, the shorter default limit of `PartReader` applies. */
 const TERMINAL_MS = 30_000
 
-/** @returns the data of `status`. At a terminal, counting a large database takes 1 to 2 s. */
+/**
+ * @returns the data of `status`. At a terminal, counts the rows now, which takes 1 to 2 s for a large database. Elsewhere,
+ * uses the stored totals of a large database.
+ */
 export async function readStatus(db: Db, { version, config, showFix, isTerminal }: StatusParts): Promise<Status> {
   const q = db.readNoWait
   const parts = new PartReader(db.clock, isTerminal ? TERMINAL_MS : undefined)

@@ -13,7 +13,7 @@ export type Answer = Extract<TransportResult, { type: 'answer' }> & {
    */
   readonly reason?: string
 }
-/** Outcome of a request that failed or wasn't sent. */
+/** Outcome of a message that has its own error: failed, unknown, throttled, unmapped, or a suspended destination. */
 export type Failure = Exclude<Outcome, { type: 'delivered' | 'record_taken' | 'not_attempted' | 'split' }>
 
 export type Delivered = Extract<Outcome, { type: 'delivered' }>

@@ -257,7 +257,8 @@ export async function sentAgain(
 }
 
 /**
- * @returns whether the change was sent as part of a complete record. An insert that was sent unchanged doesn't count.
+ * @returns whether the change was sent as part of a complete record. False for an insert that was queued as an ordinary
+ * change, because the insert was already the complete record.
  */
 function isContained({ operation, seq }: NewOutboxRow, known: Passed | undefined): boolean {
   const isAlone = operation === 'insert' && seq === known?.seq && seq === known.through

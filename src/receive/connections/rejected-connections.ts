@@ -49,7 +49,7 @@ export interface RejectionsOptions {
   readonly keep: (rejected: RejectedConnections) => Promise<void>
 }
 
-/** Counts rejected connections. Logs and stores the counts at most once a minute. */
+/** Counts rejected connections. Logs and stores the counts at most once a minute, and when the receiver stops. */
 export class ConnectionRejections {
   readonly #o: RejectionsOptions
   #counts = new Map<RejectionReason, number>()

@@ -97,8 +97,8 @@ export async function storeVerifications(tx: Tx, destination: string, verified: 
 const GIVEN = { account: 'text', message_id: 'text', submission_id: 'text', entity: 'text', entity_id: 'text', result: 'text' } as const
 
 /**
- * Condition: a newer change of the same record is ready. A repair would delete the record's stored id at the target,
- * and the newer change would then be skipped.
+ * Condition: a newer change of the same record is ready. To repair an insert, the mirror forgets the id that the target
+ * gave the record. A newer change that needs this id would then be skipped.
  */
 const aNewerWaits = (tx: Tx) => sql`
   exists (select 1 from sync_outbox n where n.destination = o.destination and n.account = o.account and n.stream = o.stream and n.state = 'ready'
