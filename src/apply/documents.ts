@@ -9,7 +9,7 @@ import type { TimeText } from '../model/time.ts'
 import { parseUuid } from '../model/uuid.ts'
 import type { ApplySession } from './session.ts'
 
-/** Keys of the documents that the observations of one submission name. */
+/** A submission whose documents may need recomputing. `keys`: the documents in its observations; may be empty. */
 interface Named extends SubmissionRef {
   readonly cause: Cause
   readonly keys: Set<string>

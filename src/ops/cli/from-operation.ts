@@ -259,7 +259,7 @@ async function submissionNamed(
   ])
 }
 
-/** Database of operations that need only the settings. Any use throws an error. */
+/** Replaces the database in operations that need only the settings. Any access throws an error. */
 const noDatabase = new Proxy({} as Db, {
   get() {
     throw new Error('this operation must do without the database')

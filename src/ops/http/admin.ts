@@ -100,7 +100,7 @@ function takeOnlyJson(app: FastifyInstance): void {
   app.addContentTypeParser('application/json', { parseAs: 'string' }, app.getDefaultJsonParser('error', 'error'))
 }
 
-/** Logs one line per request that changes something. Doesn't log reads and MCP requests. */
+/** Logs one line per request of a known caller, even if it is refused. Doesn't log GET, HEAD, and MCP requests. */
 function logAction(p: AdminServerParts, request: FastifyRequest, reply: FastifyReply): void {
   if (request.who === '' || request.routeOptions.url === MCP_ROUTE || request.method === 'GET' || request.method === 'HEAD') return
   const { statusCode } = reply

@@ -14,8 +14,8 @@ export const MOST_ROWS = 10_000
 
 /**
  * After a restore, requests restatements: the current rows of a submission are sent again. A submission is selected if
- * a full re-read finds an event or message from before the restore. The lost database may then have sent other changes
- * of this submission, which the restored database doesn't have.
+ * an event or message from before the restore is inserted before all feeds are read again, except as backfill. The
+ * restored database lacked this record, so it may lack other changes of the submission that the lost database sent.
  */
 export async function requestRestated(
   tx: Tx,

@@ -108,7 +108,10 @@ function changesWhere(q: Query, condition: RawBuilder<unknown>): Promise<ResendC
   return changesOf(q, sql`where ${condition} order by seq`)
 }
 
-/** Counts which of these changes a destination hasn't received. `waiting`: still to be sent. */
+/**
+ * Counts the given changes whose receipt the destination hasn't confirmed, by outbox state. `waiting`: still to be sent.
+ * Changes without an outbox row aren't counted.
+ */
 export async function unsettledAmong(
   q: Query,
   destination: string,
