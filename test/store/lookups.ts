@@ -7,7 +7,7 @@ import { submissionViewOf } from '../../src/ops/operations/submission-show.ts'
 import { readStatus } from '../../src/ops/status/status.ts'
 import type { Db } from '../../src/store/engine/db.ts'
 import { listDeliveries } from '../../src/store/inbox/queries.ts'
-import { failedRows, findOutboxRows, listOutbox } from '../../src/store/outbox/queries.ts'
+import { failedRows, findOutboxRows, listOutbox, type OutboxListFilter } from '../../src/store/outbox/queries.ts'
 import { BUSY, DESTINATION, QUIET, type Scale, someSubmissions } from '../bench/size/rows.ts'
 import { uuid } from '../tools/observations.ts'
 
@@ -76,6 +76,10 @@ export function lookups(scale: Scale): Lookup[] {
     { name: 'inbox list --submission', run: (db, n) => listDeliveries(db.read, { submissionId: idOf(n) }, PAGE) },
     { name: 'inbox list --account --submission', run: (db, n) => listDeliveries(db.read, { account: BUSY, submissionId: idOf(n) }, PAGE) },
     { name: 'outbox list --submission', run: (db, n) => listOutbox(db.read, { submissionId: idOf(n) }, PAGE) },
+    ...[undefined, 'delivered', 'retrying'].map((state): Lookup => {
+      const filter = { destination: DESTINATION, state } as OutboxListFilter
+      return { name: `outbox list --destination, ${state ?? 'all states'}`, run: (db) => listOutbox(db.read, filter, PAGE) }
+    }),
     { name: 'destination failures', run: (db) => failedRows(db.read, DESTINATION, PAGE) },
     { name: 'outbox show MESSAGE_ID', run: (db, n) => findOutboxRows(db.read, messageIds[n] ?? '') },
   ]

@@ -92,7 +92,7 @@ const SQLITE_TYPES: Readonly<Record<string, string>> = { stage: ' + 0', lowest_q
 
 /** SQL of the sort keys. Sorted by lowest quote, submissions without a quote come last in both directions. */
 function keysOf(q: Query, isDescending: boolean) {
-  return { ...orderKeys(q), ...computedKeys(isDescending ? -1 : Number.MAX_SAFE_INTEGER) }
+  return { ...orderKeys(q), ...computedKeys(q, isDescending ? -1 : Number.MAX_SAFE_INTEGER) }
 }
 
 function isComputed(order: SubmissionOrder): boolean {

@@ -28,6 +28,8 @@ export interface OutboxFilter {
   readonly blocked?: string | undefined
   /** True if the account has at most `FEW` matching rows. The database then uses the index on accounts. */
   readonly isFew?: boolean
+  /** Reads the rows of the account in order of their numbers, and tests the other conditions for each. */
+  readonly isByAccount?: boolean
   /** Bounds of `outbox_id` from `numbersWithin`: rows have at least `from` and less than `to`. */
   readonly from?: number
   readonly to?: number
@@ -70,7 +72,7 @@ export async function listOutbox(q: Query, { state, ...others }: OutboxListFilte
   const blocked = state === 'unmapped' || state === 'held' ? state : undefined
   const parts = (await filtersByIndex(q, { ...others, ...within, state: stored }, blocked)).map(
     (filter) => sql`${ENTRY} from sync_outbox o ${JOINED} where ${matches(q, filter)} and ${sql.raw(shown)}
-      order by ${filter.isDestination ? ofDestination(q, filter.destination ?? '').order : sql``} ${place(q, filter)} ${end}`,
+      order by ${firstOf(q, filter).order} ${place(q, filter)} ${end}`,
   )
   const [first] = parts
   if (first === undefined) return []
@@ -86,13 +88,16 @@ async function filtersByIndex(q: Query, filter: OutboxFilter, blocked: 'unmapped
   const { account, state, submissionId } = filter
   if (submissionId !== undefined || (filter.destination === undefined && state === undefined)) return [filter]
   const inState = state === undefined ? sql`1 = 1` : isIn(state)
-  if (account !== undefined && (await hasFew(q, sql`sync_outbox o where o.account = ${account} and ${inState}`)))
-    return [{ ...filter, isFew: true }]
+  if (account !== undefined) {
+    const rows = sql`sync_outbox o where o.account = ${account}`
+    if (await hasAtMost(q, FEW, sql`${rows} and ${inState}`)) return [{ ...filter, isFew: true }]
+    if (await hasAtMost(q, SOME, rows)) return [{ ...filter, isByAccount: true }]
+  }
   const known = await q.all(sql<{ destination: string }>`select destination from sync_destinations`)
   const destinations = filter.destination === undefined ? known.map(({ destination }) => destination) : [filter.destination]
   const filters: OutboxFilter[] = []
   for (const destination of destinations) {
-    const hasFewBlocked = blocked !== undefined && (await hasFew(q, sql`(${blockedStreams(destination, blocked)}) as streams`))
+    const hasFewBlocked = blocked !== undefined && (await hasAtMost(q, FEW, sql`(${blockedStreams(destination, blocked)}) as streams`))
     const { is: isDestination } = ofDestination(q, destination)
     for (const each of state === undefined ? STATES : [state])
       filters.push({ ...filter, destination, state: each, ...(hasFewBlocked ? { blocked } : { isDestination }) })
@@ -100,12 +105,18 @@ async function filtersByIndex(q: Query, filter: OutboxFilter, blocked: 'unmapped
   return filters
 }
 
-async function hasFew(q: Query, from: RawBuilder<unknown>): Promise<boolean> {
-  return (await countCapped(q, from, FEW + 1)) <= FEW
+async function hasAtMost(q: Query, most: number, from: RawBuilder<unknown>): Promise<boolean> {
+  return (await countCapped(q, from, most + 1)) <= most
 }
 
 function ofDestination(q: Query, destination: string) {
   return byFirstColumn(q, 'o.destination', destination, 'desc')
+}
+
+/** SQL for the first column of the index that a query reads in order. */
+function firstOf(q: Query, { account, destination, isByAccount, isDestination }: OutboxFilter) {
+  if (isByAccount) return byFirstColumn(q, 'o.account', account ?? '', 'desc')
+  return isDestination ? ofDestination(q, destination ?? '') : { order: sql`` }
 }
 
 /**
@@ -114,6 +125,8 @@ function ofDestination(q: Query, destination: string) {
  * include matches.
  */
 const FEW = 10_000
+/** If an account has at most this many rows, the newest are read by account, without regard to state and destination. */
+const SOME = 100_000
 
 function blockedStreams(destination: string, blocked: string): RawBuilder<unknown> {
   return sql`select account, stream from sync_push_streams where destination = ${destination} and blocked = ${blocked}`
@@ -157,13 +170,15 @@ export function isIn(state: OutboxState): RawBuilder<unknown> {
  */
 export function matches(q: Query, filter: OutboxFilter, byState = filter.state !== undefined && !filter.isFew) {
   const conditions = [sql`1 = 1`]
-  const ofSubmission = filter.submissionId !== undefined
-  if (filter.destination !== undefined) conditions.push(filter.isDestination ?? sql`o.destination = ${filter.destination}`)
-  const account = byState && !ofSubmission ? unindexed(q, 'o.account') : sql`o.account`
-  if (filter.account !== undefined) conditions.push(sql`${account} = ${filter.account}`)
+  const { account, destination, isByAccount, state, submissionId } = filter
+  const ofSubmission = submissionId !== undefined
+  const hidden = (column: string, isHidden: boolean) => (isHidden ? unindexed(q, column) : sql.ref(column))
+  if (destination !== undefined) conditions.push(filter.isDestination ?? sql`${hidden('o.destination', !!isByAccount)} = ${destination}`)
+  if (isByAccount) conditions.push(byFirstColumn(q, 'o.account', account ?? '', 'desc').is)
+  else if (account !== undefined) conditions.push(sql`${hidden('o.account', byState && !ofSubmission)} = ${account}`)
   else if (ofSubmission) conditions.push(sql`o.account in ${distinctIn('sync_outbox', 'account')}`)
-  if (ofSubmission) conditions.push(sql`o.submission_id = ${filter.submissionId}`)
-  if (filter.state !== undefined) conditions.push(isIn(filter.state))
+  if (ofSubmission) conditions.push(sql`o.submission_id = ${submissionId}`)
+  if (state !== undefined) conditions.push(isByAccount ? sql`${hidden('o.state', true)} = ${state}` : isIn(state))
   if (filter.blocked !== undefined)
     conditions.push(sql`(o.account, o.stream) in (${blockedStreams(filter.destination ?? '', filter.blocked)})`)
   if (filter.since !== undefined) conditions.push(sql`o.queued_at >= ${timeValue(q, filter.since)}`)
@@ -179,7 +194,8 @@ export function matches(q: Query, filter: OutboxFilter, byState = filter.state !
  * The expression to sort the list by: `o.outbox_id`. If an index on submissions or states is faster, the expression is
  * written so that the database can't use the primary key's index.
  */
-export function place(q: Query, { state, destination, submissionId, blocked, isFew }: OutboxFilter): RawBuilder<unknown> {
+export function place(q: Query, { state, destination, submissionId, blocked, isFew, isByAccount }: OutboxFilter): RawBuilder<unknown> {
+  if (isByAccount) return sql`o.outbox_id`
   const byIndex = submissionId !== undefined || blocked !== undefined || isFew || (state !== undefined && destination === undefined)
   return byIndex ? unindexed(q, 'o.outbox_id') : sql`o.outbox_id`
 }

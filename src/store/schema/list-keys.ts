@@ -27,14 +27,21 @@ export function orderKeys({ kind }: Kind) {
  * Expressions on a row `s` of `submissions`, to sort by. They have no index, so they are computed for each row.
  * @param none value in cents of `lowest_quote` for submissions without a quote, which are listed last.
  */
-export function computedKeys(none: number) {
+export function computedKeys({ kind }: Kind, none: number) {
   const ofIt = 'x.account = s.account and x.submission_id = s.submission_id'
+  // An item that several markets request counts once.
+  const items = 'distinct x.account, x.submission_id, x.source, x.item_key, x.label, x.bind_request_id'
   return {
     stage: `(case s.stage ${CHIPS.map((chip, rank) => `when '${chip}' then ${rank}`).join(' ')}
       when 'unreachable' then ${CHIPS.length + 1} else ${CHIPS.length} end)`,
     lowest_quote: `coalesce((select min(x.total_cents) from quote_board x where ${ofIt} and x.may_be_superseded is not true), ${none})`,
-    outstanding: `(select count(*) from (
-      select distinct x.source, x.item_key, x.label, x.bind_request_id from open_items x where ${ofIt}) as items)`,
+    // SQLite would read all items for each submission, so it counts those of all submissions once.
+    outstanding:
+      kind === 'sqlite'
+        ? `coalesce((with counts as materialized (select account, submission_id, count(*) as n
+            from (select ${items} from open_items x) as items group by account, submission_id)
+          select x.n from counts x where ${ofIt}), 0)`
+        : `(select count(*) from (select ${items} from open_items x where ${ofIt}) as items)`,
   } as const
 }
 
