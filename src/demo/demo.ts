@@ -55,7 +55,7 @@ export interface DemoOptions {
 
 /**
  * Runs the demo. Starts the emulator with faults and the program on SQLite, plays the story, and compares the mirror
- * with the service. Prints at most 24 lines of 100 columns. The last six lines are the verdict.
+ * with the service. Prints at most 24 lines of 100 columns. The last five lines are the verdict.
  * @returns whether the mirror, the AMS, and a reconcile run agree with the service.
  * @throws Error if a process exits unexpectedly. The reason of the signal of `host` if that signal aborts.
  */

@@ -1,4 +1,4 @@
-import { pluralize, printableLine } from '../ops/output/text.ts'
+import { printableLine } from '../ops/output/text.ts'
 import { type AmsVerdict, isWhole } from './ams-check.ts'
 import type { Tally, WithoutWebhook } from './arrivals.ts'
 import type { Compared } from './compare.ts'
@@ -48,8 +48,7 @@ export function verdictOf({ compared, pushed, badSignatures, tally, withoutWebho
     isGood: agrees && isWhole(pushed),
     lines: [
       `${mirror}, and ${ams}.`,
-      `  Arrivals        ${records} records: ${webhook} by webhook, ${poll + found} by polling, ${history} from before tracking began`,
-      `  Lost webhooks   ${pluralize(lost + unsent, 'record')} without a webhook, found by polling: ${lost} lost, ${unsent} never sent`,
+      `  Arrivals        ${records} records: ${webhook} by webhook, ${poll + found} by polling (${lost} lost, ${unsent} never sent), ${history} older`,
       `  Mirror          ${sumOf(compared)} rows of ${compared.length} tables compared with the emulator's own data, ${differences.length} different${example}`,
       `  AMS             ${pushed.arrived} of ${pushed.logged} changes received, ${pushed.refused} rejected and retried, ${pushed.repeated} received twice${faults}${signatures}`,
       `  Reconciliation  ${printableLine(reconciliation.summary.replace('rows compared', 'rows of API answers compared'), 82)}`,

@@ -139,7 +139,11 @@ async function addCompleteness({ db, clock, config }: ExportParts, r: RecordData
     )
     if (unconfirmed) gaps.push(`The reconcile run could not compare: ${unconfirmed}.`)
   }
-  gaps.push(`The mirror has no changes before ${moment(asOf.since)}.`)
+  const start = moment(asOf.since)
+  const earlier = 'For earlier times, it has what the service still showed when it was asked; earlier changes may be missing.'
+  const isFirst = asOf.since === rowsOf(r, 'submissions')[0]?.['tracked_at']
+  const observed = `The mirror did not observe this submission before ${start}. ${earlier}`
+  gaps.push(isFirst ? observed : `The mirror no longer has the changes before ${start}.`)
   const { days } = config.retention
   if (days !== null) {
     const kept = timeFromMs(clock.now() - days * DAY_MS)
