@@ -93,12 +93,9 @@ async function contentOf(q: Query, row: OutboxEntry, destination: DestinationCon
     const stripped = strip(entity, part)
     return stripped === null ? null : maskedRow(entity, stripped)
   }
-  const [before, after, changedAt] = [sent?.before ?? null, sent?.after ?? null, sent?.changedAt ?? '']
+  const [before, after] = [sent?.before ?? null, sent?.after ?? null]
   return {
-    content: {
-      ...{ message_id, entity, operation, seq },
-      ...{ changed_at: changedAt === '' ? null : changedAt, before: shown(before), after: shown(after) },
-    },
+    content: { message_id, entity, operation, seq, changed_at: sent?.changedAt || null, before: shown(before), after: shown(after) },
     personal: personalOf(entity, before, after),
   }
 }

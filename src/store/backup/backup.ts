@@ -130,9 +130,12 @@ export async function inProcess<Message, T>(
     // file open. The stopped child keeps the file open, so deleting is fast.
     // The child is killed without waiting for its end.
     child.kill('SIGSTOP')
-    await removeFiles()
-    child.kill('SIGKILL')
-    child.unref()
+    try {
+      await removeFiles()
+    } finally {
+      child.kill('SIGKILL')
+      child.unref()
+    }
   }
 }
 

@@ -62,14 +62,17 @@ export function watchBackup({ files, bytes, step, onProgress }: WatchedBackup): 
   }
 }
 
-/** Flushes a file to disk. @returns its size in bytes; 0 if the file doesn't exist yet. */
+/** Flushes a file to disk. @returns its size in bytes; 0 without a file, and after an error, which the copying process reports. */
 async function flushed(path: string): Promise<number> {
-  const file = await open(path, 'r').catch(() => null)
-  if (file === null) return 0
   try {
-    await file.datasync()
-    return (await file.stat()).size
-  } finally {
-    await file.close()
+    const file = await open(path, 'r')
+    try {
+      await file.datasync()
+      return (await file.stat()).size
+    } finally {
+      await file.close()
+    }
+  } catch {
+    return 0
   }
 }

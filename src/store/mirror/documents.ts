@@ -4,7 +4,7 @@ import { countCapped, distinctIn, unindexed } from '../engine/sql.ts'
 import type { DocumentIndexView, DocumentState } from '../schema/documents.ts'
 import type { Columns } from '../schema/tables.ts'
 import { accountsWithSubmissions } from './submission-list.ts'
-import { any, conditionsOf, rarestOf } from './submission-search.ts'
+import { conditionsOf, rarestOf, someRow } from './submission-search.ts'
 
 export interface DocumentFilter {
   readonly account?: string | undefined
@@ -69,7 +69,7 @@ const OF_DOCUMENT = sql`s.account = document_index.account and s.submission_id =
  */
 async function submissionsMatching(q: Query, text: string, account: string | undefined) {
   const [condition] = conditionsOf(q, { named: text })
-  const test = any(sql`select 1 from submissions s where ${OF_DOCUMENT} and ${condition?.test}`)
+  const test = someRow(sql`select 1 from submissions s where ${OF_DOCUMENT} and ${condition?.test}`)
   const parts = [sql`select account, submission_id from submissions where 1 = 0`]
   for (const of of account === undefined ? await accountsWithSubmissions(q) : [account]) {
     const rarest = await rarestOf(q, condition?.among(of) ?? [], MOST_SUBMISSIONS)

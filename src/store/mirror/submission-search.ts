@@ -71,12 +71,12 @@ function byLane(q: Kind, key: RawBuilder<unknown>, is: (key: RawBuilder<unknown>
   const ofIt = sql`account = s.account and submission_id = s.submission_id`
   return {
     among: (account) => [sql`select submission_id from lanes where account = ${account} and ${is(key)} and gone_at is null`],
-    test: any(sql`select 1 from lanes where ${ofIt} and ${is(plain(q, key, ''))} and gone_at is null`),
+    test: someRow(sql`select 1 from lanes where ${ofIt} and ${is(plain(q, key, ''))} and gone_at is null`),
   }
 }
 
 /** SQL: `exists`, in a form that Postgres doesn't turn into a join. A join would read and sort all submissions. */
-export function any(rows: RawBuilder<unknown>): RawBuilder<unknown> {
+export function someRow(rows: RawBuilder<unknown>): RawBuilder<unknown> {
   return sql`((${rows} limit 1) is not null)`
 }
 
@@ -137,7 +137,7 @@ const NONE: Condition = { among: () => [sql`select submission_id from submission
 /** Matches the insured's name: each word of `words` must be the beginning of a word in the name. */
 function byWords(words: readonly string[]): Condition {
   const has = (word: string) =>
-    any(sql`select 1 from sync_search_words w
+    someRow(sql`select 1 from sync_search_words w
       where w.account = s.account and w.submission_id = s.submission_id and ${beginsWith(sql.ref('w.word'), word)}`)
   return {
     among: (account) =>

@@ -3,12 +3,12 @@ import { parseTime, type TimeText } from '../../model/time.ts'
 import type { Query } from '../engine/db.ts'
 import { timeValue, unindexed } from '../engine/sql.ts'
 import type { ArrivalsView } from '../schema/completeness.ts'
+import { outboxStates } from '../schema/push.ts'
 import { itsStream, ofPush } from '../schema/push-states.ts'
 import type { Columns } from '../schema/tables.ts'
 
 /**
- * Kinds of entries. If a timeline begins with the newest entry, entries with the same time have this order.
- * If a timeline begins with the oldest entry, they have the reverse order.
+ * Kinds of entries. Entries with the same time have this order in a timeline, which begins with the newest entry.
  */
 export const timelineKinds = ['push', 'change', 'message', 'event'] as const
 export type TimelineKind = (typeof timelineKinds)[number]
@@ -90,7 +90,7 @@ export async function changesBefore(q: Query, asked: Asked): Promise<TimelineCha
 }
 
 const PUSHED_AT = sql`coalesce(o.settled_at, o.tried_at, o.queued_at)`
-const STATES = ['ready', 'delivered', 'dead', 'unknown', 'skipped'].map((state) => sql.lit(state))
+const STATES = outboxStates.map((state) => sql.lit(state))
 const PUSH = sql`
   select ${PUSHED_AT} as at, o.outbox_id, o.destination, o.seq, o.entity, o.entity_id, o.operation, o.attempts, o.queued_at, o.tried_at,
     ${sql.raw(ofPush.state)} as state, ${sql.raw(ofPush.deliveredAt)} as delivered_at, o.status, o.error,

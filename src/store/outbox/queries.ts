@@ -7,7 +7,7 @@ import { numbersWithin } from '../engine/numbers-within.ts'
 import { searchRows } from '../engine/search-rows.ts'
 import { byFirstColumn, countCapped, distinctIn, idsLike, timeValue, unindexed } from '../engine/sql.ts'
 import { numberIn } from '../inbox/queries.ts'
-import type { OutboxState, PushStatusView } from '../schema/push.ts'
+import { type OutboxState, outboxStates, type PushStatusView } from '../schema/push.ts'
 import { itsRemoteId, itsStream, ofPush, readyAs } from '../schema/push-states.ts'
 
 /** Selects outbox rows. A missing field doesn't restrict the selection. */
@@ -26,8 +26,6 @@ export interface OutboxFilter {
   readonly isDestination?: RawBuilder<unknown>
   /** Only rows of streams blocked for this reason. Requires `destination`. */
   readonly blocked?: string | undefined
-  /** True if the account has at most `FEW` matching rows. The database then uses the index on accounts. */
-  readonly isFew?: boolean
   /** Reads the rows of the account in order of their numbers, and tests the other conditions for each. */
   readonly isByAccount?: boolean
   /** Bounds of `outbox_id` from `numbersWithin`: rows have at least `from` and less than `to`. */
@@ -82,24 +80,21 @@ export async function listOutbox(q: Query, { state, ...others }: OutboxListFilte
 
 /**
  * Splits a list into one query for each destination and state, because the indexes on states begin with the
- * destination. If an account has few rows, one query finds them by the index on accounts.
+ * destination. The rows of a small account are read by account instead.
  */
 async function filtersByIndex(q: Query, filter: OutboxFilter, blocked: 'unmapped' | 'held' | undefined): Promise<OutboxFilter[]> {
   const { account, state, submissionId } = filter
   if (submissionId !== undefined || (filter.destination === undefined && state === undefined)) return [filter]
-  const inState = state === undefined ? sql`1 = 1` : isIn(state)
-  if (account !== undefined) {
-    const rows = sql`sync_outbox o where o.account = ${account}`
-    if (await hasAtMost(q, FEW, sql`${rows} and ${inState}`)) return [{ ...filter, isFew: true }]
-    if (await hasAtMost(q, SOME, rows)) return [{ ...filter, isByAccount: true }]
-  }
+  if (account !== undefined && (await hasAtMost(q, MOST_OF_ACCOUNT, sql`sync_outbox where account = ${account}`)))
+    return [{ ...filter, isByAccount: true }]
   const known = await q.all(sql<{ destination: string }>`select destination from sync_destinations`)
   const destinations = filter.destination === undefined ? known.map(({ destination }) => destination) : [filter.destination]
   const filters: OutboxFilter[] = []
   for (const destination of destinations) {
-    const hasFewBlocked = blocked !== undefined && (await hasAtMost(q, FEW, sql`(${blockedStreams(destination, blocked)}) as streams`))
+    const hasFewBlocked =
+      blocked !== undefined && (await hasAtMost(q, MOST_STREAMS, sql`(${blockedStreams(destination, blocked)}) as streams`))
     const { is: isDestination } = ofDestination(q, destination)
-    for (const each of state === undefined ? STATES : [state])
+    for (const each of state === undefined ? outboxStates : [state])
       filters.push({ ...filter, destination, state: each, ...(hasFewBlocked ? { blocked } : { isDestination }) })
   }
   return filters
@@ -119,14 +114,13 @@ function firstOf(q: Query, { account, destination, isByAccount, isDestination }:
   return isDestination ? ofDestination(q, destination ?? '') : { order: sql`` }
 }
 
-/**
- * If an account has at most this many rows, they are found by account. If a destination has at most this many blocked
- * streams, their rows are found by stream. Larger sets are found by reading the newest rows of the state, which soon
- * include matches.
- */
-const FEW = 10_000
 /** If an account has at most this many rows, the newest are read by account, without regard to state and destination. */
-const SOME = 100_000
+const MOST_OF_ACCOUNT = 100_000
+/**
+ * If a destination has at most this many blocked streams, their rows are found by stream. If it has more, the newest
+ * waiting rows soon include some of them.
+ */
+const MOST_STREAMS = 1_000
 
 function blockedStreams(destination: string, blocked: string): RawBuilder<unknown> {
   return sql`select account, stream from sync_push_streams where destination = ${destination} and blocked = ${blocked}`
@@ -168,7 +162,7 @@ export function isIn(state: OutboxState): RawBuilder<unknown> {
  * Condition: row `o` matches the filter.
  * @param byState true to use the index on states; false to use the index on accounts.
  */
-export function matches(q: Query, filter: OutboxFilter, byState = filter.state !== undefined && !filter.isFew) {
+export function matches(q: Query, filter: OutboxFilter, byState = filter.state !== undefined) {
   const conditions = [sql`1 = 1`]
   const { account, destination, isByAccount, state, submissionId } = filter
   const ofSubmission = submissionId !== undefined
@@ -194,14 +188,13 @@ export function matches(q: Query, filter: OutboxFilter, byState = filter.state !
  * The expression to sort the list by: `o.outbox_id`. If an index on submissions or states is faster, the expression is
  * written so that the database can't use the primary key's index.
  */
-export function place(q: Query, { state, destination, submissionId, blocked, isFew, isByAccount }: OutboxFilter): RawBuilder<unknown> {
+export function place(q: Query, { state, destination, submissionId, blocked, isByAccount }: OutboxFilter): RawBuilder<unknown> {
   if (isByAccount) return sql`o.outbox_id`
-  const byIndex = submissionId !== undefined || blocked !== undefined || isFew || (state !== undefined && destination === undefined)
+  const byIndex = submissionId !== undefined || blocked !== undefined || (state !== undefined && destination === undefined)
   return byIndex ? unindexed(q, 'o.outbox_id') : sql`o.outbox_id`
 }
 
 export const STOPPED: readonly OutboxState[] = ['dead', 'unknown', 'skipped']
-const STATES: readonly OutboxState[] = ['ready', 'delivered', ...STOPPED]
 
 /** Search criteria that no index supports. */
 interface OutboxSearch {

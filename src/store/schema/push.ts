@@ -3,7 +3,8 @@ import { bool, each, int, internal, json, orNull, raw, relation, serial, type Ta
 /** `paused`: a person stopped it. `suspended`: stopped automatically, because the endpoint rejects every request. */
 export type DestinationState = 'active' | 'paused' | 'suspended'
 
-export type OutboxState = 'ready' | 'delivered' | 'dead' | 'unknown' | 'skipped'
+export const outboxStates = ['ready', 'delivered', 'dead', 'unknown', 'skipped'] as const
+export type OutboxState = (typeof outboxStates)[number]
 
 /**
  * Why a stream is blocked. `unmapped`: its submission has no client in the AMS. `held`: a dead or unknown row blocks

@@ -15,6 +15,17 @@ it.each([
   expect(progressAt(step, done, elapsedMs)).toEqual({ step, ...progress })
 })
 
+it.each([
+  ['that cannot be synced', '/dev/null'],
+  ['that does not exist yet', '/dev/null/a.db'],
+])('a file %s counts as empty, and stops nothing', async (_, file) => {
+  const reported = await new Promise((resolve) => {
+    const end = watchBackup({ files: { copying: file }, bytes: 1_000, step: () => 'copying', onProgress: resolve })
+    onTestFinished(end)
+  })
+  expect(reported).toMatchObject({ step: 'copying', percent: 0 })
+})
+
 it('progress follows the size of the file that the step writes', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'submission-mirror-progress-'))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
