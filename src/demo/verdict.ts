@@ -27,7 +27,7 @@ export interface DemoResult {
 
 export interface DemoVerdict {
   readonly isGood: boolean
-  /** Six lines to print. */
+  /** Five lines to print. */
   readonly lines: readonly string[]
 }
 

@@ -10,7 +10,8 @@ import { refuseUnknown } from './unknown-command.ts'
 
 const EXIT_CODES = `
 Exit codes: 0 done; 1 failed, or a check was not possible; 2 wrong usage or settings;
-3 differences were found and left; 4 not done: another run is active, or the run's budget ended.
+3 differences were found and left; 4 not done: another run is active, the run's budget
+ended, or the service asked for a pause.
 config/README.md describes the settings.`
 
 const COMPLETION = `

@@ -16,7 +16,7 @@ const status = operation({
   name: 'status',
   summary: 'show whether the mirror is complete and fresh, open issues, and totals',
   description:
-    'Covers accounts, reads, freshness, inbox, change log and destinations. The terminal counts everything now; over HTTP, totals of a large ' +
+    'Covers accounts, reads, freshness, inbox, change log and destinations. The terminal counts everything but lost webhooks now; over HTTP, totals of a large ' +
     'mirror are counted once a minute.',
   role: 'viewer',
   http: 'GET /status',

@@ -42,7 +42,7 @@ export function recordPage(c: RecordData, footer: string): string {
     section(
       'Chronology',
       text([
-        'Events, messages, and bind requests have the time that the service gives. Other entries have the time at which the mirror first stored them.',
+        'Events, messages, and new bind requests have the time that the service gives. Other entries have the time at which the mirror first stored them.',
         `The mirror began to track this submission on ${textOf(c, submission, 'tracked_at')}. Entries before then come from the service's history or current data, which are not signed. Other data that the mirror stored in the first minute has no entry unless it changed later; see the tables.`,
       ]),
     ),
