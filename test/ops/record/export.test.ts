@@ -158,6 +158,7 @@ describe.each(testDatabases)('the record of a submission, on $name', (database) 
     }
     writeFileSync(changed, whole.subarray(0, whole.length / 2))
     expect(await command('--check', changed)).toMatchObject({ code: 1, err: expect.stringContaining('changed.zip is damaged') as string })
+    expect(await command('--check', 'missing.zip')).toMatchObject({ code: 2, err: '--check: missing.zip does not exist; check the path\n' })
   })
 
   it('fails the check of a rewritten archive', async () => {

@@ -1,4 +1,6 @@
+import { existsSync } from 'node:fs'
 import type { Command } from 'commander'
+import { UsageError } from '../../../base/errors.ts'
 import { DeliveryVerifier } from '../../../upstream/webhook/signature.ts'
 import { parseMoment, parseSubmissionId } from '../../actions/arguments.ts'
 import { accountNamed } from '../../actions/names.ts'
@@ -39,6 +41,7 @@ async function write(c: CommandContext, given: string | undefined, { account, un
 }
 
 async function check(c: CommandContext, path: string): Promise<void> {
+  if (!existsSync(path)) throw new UsageError([`--check: ${path} does not exist; check the path`])
   const { accounts } = settingsOf(c, { accounts: 'optional', problems: [] })
   const verifiers = new Map(accounts.map(({ name, webhookSecrets }) => [name, new DeliveryVerifier(webhookSecrets)]))
   const { files, verified, unverified, problems } = await checkRecord(path, verifiers)
