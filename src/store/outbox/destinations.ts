@@ -5,7 +5,7 @@ import type { TimeText } from '../../model/time.ts'
 import type { Db, Query, Tx } from '../engine/db.ts'
 import { wake } from '../engine/notify.ts'
 import { byFirstColumn, COUNT_CAP, dbTime, greatest, timeValue } from '../engine/sql.ts'
-import type { DestinationState, DestinationsTable, OutboxState, VerificationResult } from '../schema/push.ts'
+import { type DestinationState, type DestinationsTable, type OutboxState, outboxStates, type VerificationResult } from '../schema/push.ts'
 import { isIn } from './queries.ts'
 
 /** The last row that a snapshot queued. A snapshot queues all current rows of the mirror for a new destination. */
@@ -21,11 +21,11 @@ export interface SnapshotPosition {
 }
 
 /**
- * Counts of a verification. A verification asks the target whether the target has the changes that count as delivered.
- * It covers all of these changes or a sample.
+ * Counts of a verification. A verification asks the target for changes that count as delivered: for all of them, or for
+ * a sample.
  */
 export interface VerificationSummary extends Readonly<Record<VerificationResult, number>> {
-  /** `delivered`: changes counted as delivered. `asked`: those of them that the target was asked about. */
+  /** `delivered`: changes that count as delivered. `asked`: changes that the target was asked for. */
   readonly delivered: number
   readonly asked: number
   /** Changes that were missing at the target and are queued again. */
@@ -35,7 +35,7 @@ export interface VerificationSummary extends Readonly<Record<VerificationResult,
 export interface DestinationRow extends Omit<DestinationsTable, 'snapshot' | 'verified'> {
   /** Progress of the snapshot; null if no snapshot is in progress. If `position` is null, no row is queued yet. */
   readonly snapshot: { readonly position: SnapshotPosition | null } | null
-  /** Counts of the last verification that wasn't limited to a submission or a period; null if there was none. */
+  /** Counts of the newest verification without a limit to a submission or a period; null if there was none. */
   readonly verified: VerificationSummary | null
 }
 
@@ -51,13 +51,11 @@ export interface DestinationStart {
   readonly filter?: string | null
 }
 
-/** To find a lost cursor, `lostCursor` searches this many of the newest outbox rows. */
-const NEWEST_ROWS = 10_000
-
 /**
  * Creates missing rows of configured destinations. If `start` is a number outside the stored changes, the nearest
- * stored number is used. If a destination with the start `now` already has outbox rows, its own row was lost. The new
- * row then resumes after the destination's newest outbox row.
+ * stored number is used.
+ * If a destination with the start `now` already has outbox rows, its row in `sync_destinations` was lost. The new row
+ * then resumes after the newest change that was queued for the destination.
  */
 export async function ensureDestinations(db: Db, starts: readonly DestinationStart[]): Promise<void> {
   const known = new Set((await listDestinations(db.read)).map((row) => row.destination))
@@ -80,14 +78,14 @@ async function addDestination(tx: Tx, { name, start, filter = null }: Destinatio
     on conflict do nothing`)
 }
 
-/**
- * @returns the number of the newest change queued for the destination. Null if none of the newest 10,000 outbox rows is
- * for the destination.
- */
+/** @returns the number of the newest change queued for the destination; null if none is queued. Ignores resent changes. */
 async function lostCursor(tx: Tx, name: string): Promise<number | null> {
-  const row = await tx.one(sql<{ cursor: number | null }>`
-    select max(seq) as cursor from (select destination, seq from sync_outbox where resent is null order by outbox_id desc limit ${sql.lit(NEWEST_ROWS)}) as newest
-    where destination = ${name}`)
+  const of = byFirstColumn(tx, 'o.destination', name, 'desc')
+  const newest = outboxStates.map(
+    (state) => sql`select * from (
+      select o.seq from sync_outbox o where ${of.is} and ${isIn(state)} and o.resent is null order by ${of.order} o.outbox_id desc limit 1) as part`,
+  )
+  const row = await tx.one(sql<{ cursor: number | null }>`select max(seq) as cursor from (${sql.join(newest, sql` union all `)}) as newest`)
   return row?.cursor ?? null
 }
 
@@ -191,7 +189,7 @@ export async function backOffDestination(db: Db, name: string, restMs: number, f
 
 /**
  * Sets `failures` of a destination to 0, because the destination answers again. Replaces the backoff that ends at
- * `until`. If another process set another end, that end is kept.
+ * `until`. Keeps a backoff with another end, because another process set it. Doesn't change a suspended destination.
  * @param until the end of the backoff, from `backOffDestination`; null if there was none.
  * @param restMs length of the next backoff; 0 for none.
  */
@@ -206,8 +204,9 @@ export async function endBackoff(db: Db, name: string, until: TimeText | null, r
 }
 
 /**
- * Stores why a destination's `filter` fails. The first error also stores the time, which later errors keep. A null
- * `error` clears the error and the time.
+ * Stores why a destination's `filter` fails. The first error also stores its time. Later errors replace the error and
+ * keep the time.
+ * @param error null clears the error and the time.
  */
 export async function noteFilterError(db: Db, name: string, error: string | null): Promise<void> {
   await db.write('destination-state', async (tx) => {
@@ -219,8 +218,8 @@ export async function noteFilterError(db: Db, name: string, error: string | null
 }
 
 /**
- * Stores that the destination's `filter` applies from the current cursor. Does nothing if such a point
- * is already stored.
+ * Stores that the destination's `filter` applies to changes after the current cursor. Does nothing if an earlier start
+ * of the filter is stored.
  */
 export async function beginFilter(db: Db, name: string): Promise<void> {
   await db.write('destination-state', async (tx) => {

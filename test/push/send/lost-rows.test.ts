@@ -34,6 +34,33 @@ describe.each(testDatabases)('a destination whose row was deleted, on $name', ({
     expect(changes.length).toBeGreaterThan(queued)
   })
 
+  it('continues there even if many newer rows are queued for another destination', async () => {
+    const db = await openedDb(open)
+    const [ams, other] = [destinationOf('ams', { start: 'now' }), destinationOf('other')]
+    await fanAll(db, [ams, other])
+    await applyAll(db, [event(1)])
+    await fanAll(db, [ams, other])
+    const queued = (await outboxOf(db, 'ams')).length
+    await db.write('test', async (tx) => {
+      const { outbox_id: _, ...row } = await tx.sql
+        .selectFrom('sync_outbox')
+        .selectAll()
+        .where('destination', '=', 'other')
+        .limit(1)
+        .executeTakeFirstOrThrow()
+      for (let n = 0; n < 22; n++) {
+        const rows = Array.from({ length: 500 }, () => row)
+        await tx.sql.insertInto('sync_outbox').values(rows).execute()
+      }
+      await tx.sql.deleteFrom('sync_destinations').where('destination', '=', 'ams').execute()
+    })
+    await applyAll(db, [event(2)])
+    await fanAll(db, [ams])
+    const changes = (await changesOf(db)).map(({ seq }) => seq)
+    expect((await outboxOf(db, 'ams')).map(({ seq }) => seq)).toEqual(changes)
+    expect(changes.length).toBeGreaterThan(queued)
+  })
+
   it('for which nothing is queued begins as the settings say', async () => {
     const db = await openedDb(open)
     await applyAll(db, [event(1)])
