@@ -87,7 +87,7 @@ export interface Client {
 const TIMEOUT_MS = 20_000
 const anything = z.unknown()
 
-const isWrite = (method: string) => ['POST', 'PUT', 'PATCH'].includes(method.toUpperCase())
+const isWrite = (method: string) => ['POST', 'PUT', 'PATCH'].includes(method)
 
 /**
  * Creates a client for one brokerage.
@@ -127,7 +127,8 @@ export function createClient({ baseUrl, auth, producerEmail, retry, ...options }
     bind: bindCalls(channel, producerEmail),
     policies: { get: (id) => channel.ask(get(pathOf`/broker/policies/${id}`), policySchema) },
     insureds: { get: (id) => channel.ask(get(pathOf`/broker/insureds/${id}`), insuredSchema) },
-    request: (method, path, { query, body } = {}) => {
+    request: (verb, path, { query, body } = {}) => {
+      const method = verb.toUpperCase()
       const retry = method === 'GET' ? 'idempotent' : 'at-most-once'
       const json = isWrite(method) ? attributed(body, producerEmail) : body
       return channel.ask({ method, path, query, json, retry }, anything)

@@ -179,6 +179,8 @@ test('repeats reads and posts with a key, but no other writes', async () => {
   const posting = await answering({ status: 503 }, { status: 200, body: '{"status":"received"}' })
   await posting.client.submissions.post(ID, { body: 'Hello' })
   expect(posting.asked[1]?.key).toBe(posting.asked[0]?.key)
+  const lowercase = await answering({ status: 503 }, { status: 200, body: '[]' })
+  expect(await lowercase.client.request('get', '/forms')).toEqual([])
   const { client, asked } = await answering({ status: 503 })
   const { submissions, bind } = client
   const file = { name: 'a.pdf', content: new Blob(['%PDF-']) }
