@@ -30,7 +30,7 @@ const FAILURE_CAP_MS = 900_000
 /** Backoff after a feed read that stopped before the feed's end, for example because a cursor repeated (trap 2). */
 const STALL_BASE_MS = 1_000
 const STALL_CAP_MS = 30_000
-/** Backoff if that feed read used many requests. This backoff grows up to the longest poll interval. */
+/** Backoff after a stopped feed read that used many requests. It grows up to the longest poll interval. */
 const COSTLY_STALL_BASE_MS = 60_000
 /**
  * Waits after the first, the second, and each later consecutive 404. After the third 404, the submission counts as
@@ -52,9 +52,8 @@ export interface ClaimedReadOptions extends ServiceParts {
  * - `refused`: the service refused every credential, or refused a main read (for example with 401 or 403)
  * - `declined`: a detail read was answered with 403 or 404
  * - `failed`: another failure
- * - `lost`: another process took over the lease
  */
-export type ClaimedReadEnd = 'read' | 'stalled' | 'gone' | 'refused' | 'declined' | 'failed' | 'lost'
+export type ClaimedReadEnd = 'read' | 'stalled' | 'gone' | 'refused' | 'declined' | 'failed'
 
 /**
  * Runs one claimed read, applies the result, and schedules the next read. Errors of the service, and data that can't be
@@ -87,10 +86,10 @@ async function readFeed(o: ClaimedReadOptions, claim: ReadClaim, signal: AbortSi
 }
 
 /**
- * Reads the pages of a feed. If the service rejects a request with the stored cursor, this counts as a rejected cursor,
- * because the specification doesn't define how a cursor is rejected.
- * If the feed can then be read from the beginning, the new cursor replaces the stored cursor (trap 17). A full re-read
- * for any other reason doesn't change the stored cursor.
+ * Reads the pages of a feed. After the service rejects a request with a cursor, `readFeed` reads from the beginning.
+ * The new cursor then replaces the stored cursor (trap 17). A full re-read for any other reason doesn't change the
+ * stored cursor.
+ * The specification doesn't define how the service rejects a cursor, so any rejection of such a request counts.
  * @param since the cursor to read from; null: the beginning.
  * @param refusal why the service rejected the stored cursor; null if the service didn't reject the cursor.
  */
@@ -158,8 +157,8 @@ function afterFeedRead(o: ClaimedReadOptions, claim: ReadClaim, walk: FeedRead, 
 }
 
 /**
- * @returns the time of the last activity. If the read returned new records, this is now. In the first read of a feed,
- * this is the time of the newest record, because all records are history. Without new records, the time stays the same.
+ * @returns the time of the last activity: now if the read returned new records, otherwise the stored time.
+ * For the first read of a feed, returns the time of the newest record, because all records are history.
  */
 function activityOf(o: ClaimedReadOptions, claim: ReadClaim, end: FeedReadEnd, changed: boolean): TimeText {
   const now = timeFromMs(o.clock.now())
@@ -207,7 +206,7 @@ async function settleFailure(o: ClaimedReadOptions, claim: ReadClaim, error: unk
     error: messageOf(error).slice(0, 500),
   }
   if (error instanceof AuthRefusedError) {
-    // The account gets suspended, and the read stays due.
+    // The gate suspends the account. The read stays due.
     const ranked = isDetail(claim.read) ? rank.background : rank.routine
     await o.db.write('read-refused', (tx) => settleRead(tx, claim, { ...kept, rank: ranked, dueInMs: 0, failures: claim.failures }))
     return 'refused'
@@ -245,8 +244,8 @@ function fullReadDeferral(claim: ReadClaim, failures: number): Pick<ReadSettleme
 }
 
 /**
- * @returns the new number of failures or 404s. A command's read only raises 0 to 1. So commands neither extend the
- * backoff of scheduled reads nor confirm a 404.
+ * @returns the new number of failures or 404s. A read by a command only raises the number from 0 to 1.
+ * Commands therefore neither extend the backoff of scheduled reads nor confirm a 404.
  */
 function countedOnce({ cause }: ClaimedReadOptions, before: number): number {
   return cause === 'command' ? Math.max(1, before) : before + 1
@@ -288,7 +287,7 @@ function reach({ cause }: ClaimedReadOptions, { account, submissionId }: ReadCla
 
 function reportRefusedCursor(o: ClaimedReadOptions, claim: ReadClaim, refusal: string): void {
   o.observer.count('invalid_cursors_total', { account: claim.account, read: claim.read })
-  o.log.warn(place(claim), `the service refused the ${claim.read} cursor (${refusal}); the feed is read from the beginning`)
+  o.log.warn(place(claim), `the service rejected the ${claim.read} cursor (${refusal}); the feed is read from the beginning`)
 }
 
 function report(o: ClaimedReadOptions, claim: ReadClaim, walk: FeedRead, end: FeedReadEnd): void {

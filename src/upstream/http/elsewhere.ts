@@ -1,5 +1,5 @@
 import { lookup as systemLookup } from 'node:dns'
-import { type Dispatcher, request } from 'undici'
+import { type Dispatcher, errors, request } from 'undici'
 import { abortable, limitedTo } from '../../base/abortable.ts'
 import { PermanentError, TransientError } from '../../base/errors.ts'
 import { bareHost, mayName } from '../network/address-guard.ts'
@@ -94,7 +94,8 @@ export class Elsewhere {
       if (error instanceof LinkFailedError) throw error
       if (error instanceof RefusedAddressError) throw new RefusedLinkError(error.message)
       if (error instanceof EncodingError) throw new LinkFailedError(`${url.host}: the answer ${error.message}`)
-      throw new LinkFailedError(`${url.host} sent no complete answer (${codeOf(error)})`)
+      const why = error instanceof errors.HeadersTimeoutError ? 'timeout' : codeOf(error)
+      throw new LinkFailedError(`${url.host} sent no complete answer (${why})`)
     }
   }
 }

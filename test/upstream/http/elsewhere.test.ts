@@ -1,5 +1,5 @@
 import { gzipSync } from 'node:zlib'
-import { MockAgent } from 'undici'
+import { errors, MockAgent } from 'undici'
 import { describe, expect, it } from 'vitest'
 import type { DocumentAnswer } from '../../../src/upstream/http/document.ts'
 import { Elsewhere } from '../../../src/upstream/http/elsewhere.ts'
@@ -23,7 +23,7 @@ function scene(...hosts: string[]) {
         asked.push(options.headers as Record<string, unknown>)
         return { statusCode: status, data: body, responseOptions: { headers } }
       })
-  return { elsewhere: new Elsewhere({ hosts, proxy: {}, dispatcher: agent }), reply, asked }
+  return { elsewhere: new Elsewhere({ hosts, proxy: {}, dispatcher: agent }), agent, reply, asked }
 }
 
 describe('documents on other hosts', () => {
@@ -44,6 +44,12 @@ describe('documents on other hosts', () => {
     await expect(elsewhere.get('https://docs.example/b.pdf', read, never)).rejects.toThrow(
       'docs.example: the answer is not the gzip that its header says (Z_DATA_ERROR)',
     )
+  })
+
+  it('a silent host is not blamed on a proxy', async () => {
+    const { elsewhere, agent } = scene('docs.example')
+    agent.get('https://docs.example').intercept({ path: '/a.pdf', method: 'GET' }).replyWithError(new errors.HeadersTimeoutError())
+    await expect(elsewhere.get('https://docs.example/a.pdf', read, never)).rejects.toThrow('docs.example sent no complete answer (timeout)')
   })
 
   it('a redirect is checked like a link', async () => {
