@@ -40,7 +40,7 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   process.exitCode ||= 1
   process.stderr.write(`the output cannot be written (${error.message}): free space where it is written; the command continues\n`)
 })
-// Ignores failed writes to stderr. The exit code still reports the result.
+// Ignore failed writes to stderr. The exit code still reports the result.
 process.stderr.on('error', () => {})
 
 // Mirrored data is personal. Only the owner and the group can read files that this process creates.
@@ -120,5 +120,5 @@ const host: Host = {
 const { main } = await import('./app.ts')
 const code = await main(host)
 process.exitCode = outputFailed ? code || 1 : code
-// Exits even if handles are open, such as a connection to an unresponsive database.
+// Exit even if handles are open, such as a connection to an unresponsive database.
 setTimeout(() => process.exit(), LINGER_MS).unref()

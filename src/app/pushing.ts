@@ -46,7 +46,10 @@ export function makeSender({ config, senders, ...common }: PushingParts, destina
   }
 }
 
-/** Warns if the client certificate is expired or can't be used. Queued changes are sent after the file is replaced. */
+/**
+ * Warns if the client certificate is expired or can't be used. Changes then stay queued until a person replaces the
+ * file.
+ */
 function warnAboutCertificate(destination: DestinationConfig, { clock, log }: Pick<PushingParts, 'clock' | 'log'>): void {
   const files = 'tls' in destination ? destination.tls : null
   const warning = files === null ? null : tlsWarning(files, clock.now())

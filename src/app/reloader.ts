@@ -21,7 +21,10 @@ export interface ReloaderOptions {
 
 const STOPPING = ['the process is stopping, so the settings were not reloaded. The next start reads them.']
 
-/** A running process keeps its environment, so setting the variable for the command that reloads isn't enough. */
+/**
+ * Replaces `UNSET`, the advice to set a variable. The variable must be set for `serve`. Setting it for the command that
+ * reloads has no effect.
+ */
 const UNSET_HERE = 'which is not set for `serve`. Set it there and restart `serve`'
 
 function problemsOf(error: unknown): readonly string[] {
@@ -30,7 +33,7 @@ function problemsOf(error: unknown): readonly string[] {
 
 /**
  * Reloads the settings of a running process (trap 37). If any setting is invalid, nothing changes. Reloads run one at a
- * time. Requests that arrive before a queued reload starts share the result of this reload.
+ * time. While a reload is queued, further requests share its result.
  */
 export class Reloader {
   readonly #o: ReloaderOptions

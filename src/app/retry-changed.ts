@@ -9,8 +9,8 @@ import { listAccounts, retryAccountNow } from '../store/reads/accounts.ts'
 import { accessOf } from '../upstream/account-client.ts'
 
 /**
- * Schedules an immediate retry of each suspended destination and inactive account whose settings differ from the
- * settings that were rejected. Errors are only logged.
+ * Schedules an immediate retry of each suspended destination and inactive account, if its settings changed since the
+ * other side rejected them. Errors are only logged.
  */
 export async function retryChanged(db: Db, { accounts, destinations }: Config, log: Log): Promise<void> {
   const changed = async (settings: unknown, refusedWith: string | null) =>

@@ -49,9 +49,9 @@ export interface RunningParts extends Pick<ServiceParts, 'db' | 'clock' | 'log'>
 }
 
 /**
- * On SQLite with role `all`, the worker and the receiver share one thread. While deliveries arrive, the worker pauses
- * after each batch, so that the receiver can answer quickly. The pause is `REST_SHARE` times the duration of the batch,
- * at most `MOST_REST_MS`.
+ * On SQLite with role `all`, the worker and the receiver share one thread. If a delivery arrived less than `MOMENT_MS`
+ * ago, the worker pauses after its batch, so that the receiver can answer quickly. The pause is `REST_SHARE` times the
+ * duration of the batch, at most `MOST_REST_MS`.
  */
 const REST_SHARE = 5
 const MOST_REST_MS = 120
@@ -242,7 +242,7 @@ export class Running {
       : 'arrived again after its body was removed, so the two cannot be compared'
     this.#p.log.warn(
       { account, delivery: deliveryId, sha256: bodySha256 },
-      `delivery ${deliveryId} ${what}. The first body is kept, the new one is stored as a hash, and the feeds of its submission are read`,
+      `delivery ${deliveryId} ${what}. The first body is kept, and the new body is stored as a hash. The feeds of its submission are read`,
     )
   }
 

@@ -11,7 +11,7 @@ export interface ServiceGroup {
   readonly name: string
   /** Settings that the group uses. A reload restarts the group only if one of them changes. */
   readonly settings: readonly unknown[]
-  /** Whether to stop this group before the receiver. Its requests in flight may need the full grace period. */
+  /** Whether to stop this group before the receiver. Its requests in flight then have the full grace period. */
   readonly endsFirst?: boolean
   /** Creates the services without starting them. */
   make(): Promise<GroupServices>
@@ -22,8 +22,8 @@ export interface GroupServices {
   /** Runs just before the services start. */
   onStart?(): void
   /**
-   * Receives two counts that include this process: how many processes read, and how many push. These processes share
-   * the rate limits.
+   * Receives how many processes read from the service, and how many push to destinations. Both counts include this
+   * process. The processes share the rate limits.
    */
   shareAmong?(sharing: ProcessCounts): void
   /** Aborts work in flight and releases resources, even if the services never started. */
@@ -99,8 +99,8 @@ export class ServiceGroups {
   }
 
   /**
-   * Prevents new groups from starting, and asks running groups to finish work in flight. `first` asks only
-   * groups with `endsFirst`.
+   * Prevents new groups from starting, and asks running groups to finish work in flight.
+   * @param which `first`: only groups with `endsFirst`. `all`: all groups.
    */
   stop(which: 'first' | 'all'): void {
     this.#stopping = true
@@ -140,8 +140,8 @@ export class ServiceGroups {
         { group: name },
         `${name} did not finish its work within SHUTDOWN_GRACE (${graceMs() / 1000} s) and was aborted; the work will be repeated later`,
       )
-    // Closing aborts the work in flight. The old group may use its resources for a short time, but the new
-    // group has its own.
+    // Closing aborts work that is still in flight. The aborted work may use the old group's resources for a short time.
+    // The new group has its own resources.
     await running.made.close?.().catch((error: unknown) => log.warn({ group: name, err: error }, messageOf(error)))
     this.#running.delete(name)
   }

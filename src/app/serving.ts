@@ -67,7 +67,7 @@ function locationOf(database: Config['database']): string {
 
 function consoleText({ ops: { tokens, oidc, publicUrl } }: Config, origin: string): string {
   if (tokens.length === 0 && oidc === null) return 'the console is disabled; set OPS_TOKENS to enable it'
-  // Browsers can't open `0.0.0.0` or `[::]`.
+  // Shows `localhost` instead of `0.0.0.0` or `[::]`, because browsers can't open these addresses.
   return `the console is at ${publicUrl ?? origin.replace(/\/\/(?:0\.0\.0\.0|\[::\])/, '//localhost')}/console/`
 }
 
@@ -120,7 +120,8 @@ export async function startServing(load: () => Promise<Config>, options: ServeOp
     } else await checkSchema(db)
     if (await isUnfinishedCopy(db.read)) throw new FatalError(UNFINISHED_COPY)
     if (config.protect.mode === 'keep') log.warn(KEEPING)
-    // Not fatal: the receiver can store deliveries until an operator repairs the database.
+    // A missing table, column, or view doesn't stop the process. The receiver can store deliveries until an operator
+    // repairs the database.
     const missing = await missingParts(db.read)
     if (missing.length > 0) log.error({ missing }, `the database is incomplete: ${missingText(missing)}`)
     for (const statement of await missingIndexes(db.read)) log.error({ statement }, missingIndexText(statement))

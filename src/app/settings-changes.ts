@@ -23,8 +23,8 @@ const FIXED: readonly { readonly name: string; readonly of: (config: Config) => 
 ]
 
 /**
- * @returns DATABASE_LISTEN_URL; null if it equals DATABASE_URL. If only DATABASE_URL is set and changes, `FIXED`
- * therefore reports only DATABASE_URL.
+ * @returns DATABASE_LISTEN_URL; null if it equals DATABASE_URL, which is its default. A change of DATABASE_URL alone
+ * then counts as one changed setting, not two.
  */
 function ownListenUrl({ url, listenUrl }: Extract<Config['database'], { kind: 'postgres' }>): string | null {
   return listenUrl.reveal() === url.reveal() ? null : listenUrl.reveal()
@@ -69,8 +69,8 @@ function otherOps({ ops: { tokens: _tokens, oidc: _oidc, ...others } }: Config) 
 }
 
 /**
- * @returns a sentence with the new SHUTDOWN_GRACE. The default is longer if a destination isn't idempotent, so the
- * sentence names such destinations if there were none before.
+ * @returns a sentence with the new SHUTDOWN_GRACE. The default is longer if a destination isn't idempotent. If only the
+ * new settings have such destinations, the sentence names them as the reason.
  */
 function graceText(before: Config, now: Config): string {
   const careful = ({ destinations }: Config) => destinations.filter(({ idempotent }) => !idempotent).map(({ name }) => name)

@@ -64,7 +64,7 @@ function accountGroup({ config, clients, ...common }: WorkingParts, account: Acc
   ]
 }
 
-/** @returns no group unless `DOCUMENTS` is `fetch`. */
+/** @returns the group that fetches documents if `DOCUMENTS` is `fetch`; otherwise no group. */
 function documentGroups(parts: WorkingParts): ServiceGroup[] {
   const { config } = parts
   if (config.documents.mode !== 'fetch') return []
@@ -77,7 +77,10 @@ function documentGroups(parts: WorkingParts): ServiceGroup[] {
   ]
 }
 
-/** @returns the fan-out and one sender per destination. Loads the push code only if a destination is configured. */
+/**
+ * @returns the fan-out and one sender per destination; no group if no destination is configured. Loads the push code
+ * when a group is made.
+ */
 function pushGroups(given: WorkingParts, clocks: ClockJudge): ServiceGroup[] {
   const parts = { ...given, clocks }
   const { config } = parts

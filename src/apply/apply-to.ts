@@ -23,7 +23,7 @@ function inOwnSubmission(observation: Observation): Observation {
 /**
  * Applies observations of any kind, in any order, to the rows that the session holds in memory. `ApplySession.flush`
  * writes these rows later. Protects tax ids first, so that only their protected form is compared and written.
- * @returns the number of outdated state observations.
+ * @returns the number of state observations that were skipped as outdated.
  */
 export async function applyTo(session: ApplySession, given: readonly Observation[]): Promise<number> {
   const all = protectObservations(session.access.protection, given.map(inOwnSubmission))
@@ -56,8 +56,8 @@ export async function applyTo(session: ApplySession, given: readonly Observation
 }
 
 /**
- * Sets `gone_at` of events, messages, and attachments that the service no longer shows. If `gone_at` is already set, it
- * stays the same. Deletes nothing.
+ * Sets `gone_at` of events, messages, and attachments that the service no longer shows. Keeps an existing `gone_at`.
+ * Deletes nothing.
  */
 async function applyAbsent(session: ApplySession, observation: AbsentObservation): Promise<void> {
   const place = { account: observation.account, submission_id: observation.submissionId }

@@ -22,7 +22,7 @@ export interface Applied {
   readonly stale: number
   /** The rows added to the change log. */
   readonly changed: readonly Change[]
-  /** Updated rows in which `raw` changed, but no column of the change log did. */
+  /** Updated rows without a change log entry: `raw` changed, but no column that the change log records. */
   readonly rawOnly: readonly Change[]
   /** Purged submissions whose observations were skipped. Each is the text `account submission_id`. */
   readonly purged: ReadonlySet<string>
@@ -31,7 +31,7 @@ export interface Applied {
 /** The only way to apply observations to the mirror. */
 export interface ApplyTransaction {
   readonly tx: Tx
-  /** Applies observations of any kind, in any order. May be called once per transaction. */
+  /** Applies observations of any kind, in any order. Call this at most once per transaction. */
   apply(observations: readonly Observation[]): Promise<Applied>
 }
 
@@ -39,7 +39,7 @@ export interface ApplyTransaction {
  * Runs `work` in one transaction. `work` applies observations, and settles the delivery or read that they came from.
  * Rows, change log, and inbox state or cursor commit together (invariant 3).
  * @param name transaction name for `Db.write`.
- * @throws errors of `Db.write` and `work`. Nothing is written then.
+ * @throws errors of `Db.write` and `work`. The transaction then rolls back.
  */
 export function inApplyTransaction<T>(
   db: Db,

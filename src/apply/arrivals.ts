@@ -5,8 +5,9 @@ import type { EventObservation, MessageObservation } from '../model/observations
 import type { ApplySession } from './session.ts'
 
 /**
- * Records that an event or message was read from a feed before its webhook arrived. Skips records that are too old to
- * expect a webhook. If the webhook arrives later, records that too. If the webhook never arrives, it counts as lost.
+ * Records that an event or message was read from a feed before its webhook arrived. Skips events and messages that are
+ * too old for a webhook. If the webhook arrives later, its arrival is recorded too. A webhook that never arrives counts
+ * as lost.
  * @param firstVia how the event or message was first seen, such as `webhook` or `poll`.
  * @param isNew whether the mirror had no row of the event or message before this observation.
  */

@@ -15,7 +15,7 @@ import { ApplySession } from './session.ts'
 /** What applying observations would change. */
 export interface Differences {
   readonly changed: readonly Change[]
-  /** Rows in which `raw` would change, but no column of the change log would. */
+  /** Rows in which `raw` would change, but no column that the change log records. */
   readonly rawOnly: readonly Change[]
 }
 

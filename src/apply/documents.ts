@@ -9,7 +9,7 @@ import type { TimeText } from '../model/time.ts'
 import { parseUuid } from '../model/uuid.ts'
 import type { ApplySession } from './session.ts'
 
-/** A submission whose documents may need recomputing. `keys`: the documents in its observations; may be empty. */
+/** A submission whose documents may need recomputing. `keys`: keys of the documents that its observations name. */
 interface Named extends SubmissionRef {
   readonly cause: Cause
   readonly keys: Set<string>
@@ -124,7 +124,7 @@ export function documentRows(
     offers: sources.offers.filter(isShown),
     policies: sources.policies.filter(isShown),
   }
-  // Ignores an id if an attachment, offer, or policy names the same document, even if that row is gone.
+  // Ignores an id if an attachment, source offer, or policy names the same document. A row that is gone also counts.
   const all = documentsOf({ ...sources, ids: [] })
   const expected = documentsOf({ ...shown, ids: sources.ids.filter((id) => !all.has(id)) })
   const byKey = new Map(stored.map((row) => [row.document_key, row]))
@@ -171,7 +171,10 @@ function keysNamedBy(observation: Observation): string[] {
   return [...links, ...rows(policies.table).flatMap((row) => documentKeysOfPolicy(row as PolicyRow))]
 }
 
-/** Whether the observation may have marked attachments, offers, or policies as gone. These rows name documents. */
+/**
+ * Whether the observation may have marked attachments as gone, or changed source offers or policies. Rows of these
+ * tables name documents.
+ */
 function showsSources(observation: Observation): boolean {
   if (observation.kind === 'absent') return observation.messages.length + observation.attachments.length > 0
   return (
@@ -180,8 +183,9 @@ function showsSources(observation: Observation): boolean {
 }
 
 /**
- * @returns the documents to recompute: documents of changed attachments, and named documents whose row is missing or
- * gone, or should belong to this submission but doesn't. If an offer or policy changed, returns `all`.
+ * @returns keys of the documents to recompute. A document in `keys` is recomputed if its row is missing or gone, or
+ * should belong to this submission but doesn't. Documents of changed attachments are recomputed too. If a source
+ * offer or policy changed, returns `all`.
  */
 async function keysBehind(session: ApplySession, { account, submissionId, keys }: Named): Promise<Behind> {
   const changed = [session.of(sourceOffers), session.of(policies)].some((each) => each.changedRows(account, submissionId).length > 0)

@@ -50,8 +50,8 @@ async function purgedOthers(
 }
 
 /**
- * @returns the id of the insured that an observation names for its submission; null if the
- * observation names no insured.
+ * @returns the id of the insured that an observation names for its submission. Null if the observation names no
+ * insured, or is a read of an insured.
  */
 export function insuredIn(observation: EventObservation | MessageObservation | StateObservation): string | null {
   if (isOfInsured(observation)) return null
@@ -80,8 +80,8 @@ export function storedInsured(insuredId: SubmissionRow['insured_id']): string | 
 
 export function idsOf(observation: EventObservation | MessageObservation | StateObservation): KnownId[] {
   const texts = textsOf(observation).filter((text) => text !== null)
-  // An insured's answer may contain policies of any of the insured's submissions. Ids in this answer are
-  // recorded without a submission.
+  // The answer to a read of an insured may contain policies of any of the insured's submissions. Ids in this answer
+  // are recorded without a submission.
   const named = texts.flatMap((text) => knownIdsInText(text, isOfInsured(observation) ? '' : observation.submissionId))
   if (observation.kind !== 'state' || !isIdRead(observation.read) || !observation.view.ownSubmissionId) return named
   // If an answer says which submission it belongs to, the documents in the answer belong to that submission too.

@@ -22,8 +22,8 @@ export async function applyRailLanes(session: ApplySession, observation: StateOb
     named.add(row.lane_id)
     if (before === null) session.requestFullRead(observation)
     const raw = before !== null && sameRaw(before.raw, row.raw) ? before.raw : row.raw
-    // If the lane was known only from events, clears the values of these events. Otherwise the result would depend on
-    // whether the rail or the events were applied first.
+    // If the lane was known only from events, clears the columns that events filled. Otherwise the result would depend
+    // on whether the rail or the events were applied first.
     const cleared = before !== null && !isOfRail(before) ? emptyLane(before) : {}
     session.lanes.merge({ ...cleared, ...row, raw }, observation.cause)
   }
@@ -36,7 +36,7 @@ export async function applyRailLanes(session: ApplySession, observation: StateOb
 
 /**
  * Whether a rail has named the lane. True if at least two of the columns `state_source`, `state_event_id`, and `raw`
- * say so. If a person edits one of these columns by hand, the lane is then neither marked gone nor emptied by mistake.
+ * say so. One column that a person edited by hand then doesn't change the answer.
  */
 export function isOfRail({ state_source, state_event_id, raw }: LaneRow): boolean {
   const [hasNoEvent, isShown] = [state_event_id === null, raw !== null]
@@ -59,7 +59,7 @@ const chips: ReadonlyMap<Json, string> = new Map([
 
 /**
  * @param row the event that gives the lane its state.
- * @param lane the stored lane; null if the lane is new.
+ * @param lane the lane whose other columns stay; null to leave the other columns empty.
  * @returns the lane with this state. Its `gone_at` is null.
  */
 export function laneOf(protection: Protection, row: MarketEventRow, lane: LaneRow | null): LaneRow {

@@ -12,8 +12,9 @@ import { touchSubmission } from './submissions.ts'
 const identity = identityOf(marketEvents)
 
 /**
- * Inserts each market event once, by id. Later observations of the event fill null fields. A different value in an
- * identity column is a conflict.
+ * Inserts each market event once, by id. Later deliveries only fill null columns. Later feed reads also replace values,
+ * except in identity columns, which must not change. A different value in an identity column is a conflict, except in a
+ * reconcile run, which corrects the row.
  */
 export async function applyEvents(session: ApplySession, observations: readonly EventObservation[]): Promise<void> {
   await session.marketEvents.load(observations.map(keyOf))
@@ -26,8 +27,8 @@ export async function applyEvents(session: ApplySession, observations: readonly 
 }
 
 /**
- * @returns the event's row if its lane must be updated. Null if the observation conflicts with the stored row, the
- * event is gone, or a reconcile run updates lanes later.
+ * @returns the event's row, to update its lane. Null if the observation conflicts with the stored row, the event is
+ * gone, or a reconcile run updates lanes later.
  */
 function applyEvent(session: ApplySession, observation: EventObservation): MarketEventRow | null {
   const key = keyOf(observation)
@@ -60,9 +61,9 @@ function applyEvent(session: ApplySession, observation: EventObservation): Marke
 }
 
 /**
- * Updates lanes that no rail has named. Such a lane shows its newest event by `occurred_at`, then by id, in any order
- * of arrival. If a lane is new, requests a full re-read (trap 8), unless the feed read showed all earlier events. An
- * event without a lane changes nothing (trap 66).
+ * Updates lanes that no rail has named. Such a lane shows its latest event by `occurred_at`. If two events have the
+ * same time, the higher id counts as later. The order of arrival doesn't matter. If a lane is new, requests a full
+ * re-read (trap 8), unless the feed read showed all earlier events. An event without a lane changes nothing (trap 66).
  */
 async function applyToLanes(
   session: ApplySession,

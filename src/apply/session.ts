@@ -18,10 +18,7 @@ import type { NewKnownId } from '../store/reads/known-ids.ts'
 import type { Wake } from '../store/reads/reads.ts'
 import { WorkingSet } from './working-set.ts'
 
-/**
- * A record that the first feed read finds counts as history if it occurred more than this many ms before
- * its submission's tracking began.
- */
+/** A record from the first feed read is history if it occurred more than this many ms before tracking began. */
 const BACKFILL_AFTER_MS = 3_600_000
 
 /** State of one apply transaction: a `WorkingSet` for each table, and other data to write after the tables. */
@@ -105,7 +102,7 @@ export class ApplySession {
 
   /**
    * @returns the time from a record to the start of its submission's tracking, in ms. Negative if the record occurred
-   * after the start. -Infinity if the record wasn't found by the first feed read.
+   * after the start. -Infinity if a later feed read or a webhook found the record.
    */
   #leadMs(place: SubmissionRef & Origin, occurredAt: TimeText): number {
     const trackedAt = place.firstFeedRead ? this.#submissionOf(place)?.tracked_at : null
@@ -121,7 +118,7 @@ export class ApplySession {
     for (const set of this.#sets.values()) await set.flush()
   }
 
-  /** Updated rows in which `raw` changed, but no column of the change log did. */
+  /** Updated rows without a change log entry: `raw` changed, but no column that the change log records. */
   get rawOnly(): Change[] {
     return [...this.#sets.values()].flatMap((set) => set.rawOnly)
   }

@@ -17,8 +17,9 @@ const RAW_COLUMNS = columnsWhere(submissions, ({ kind }) => kind === 'raw')
 /**
  * Applies a state view: the submission's columns and the rows of its lists. Sets `gone_at` of rows that the view no
  * longer shows. Leaves columns and lists outside the view unchanged.
- * @returns the result of `MirrorAccess.takeApplied`. If the result is `same`, only volatile values are stored. If the
- * result is `stale`, nothing is applied (trap 81).
+ * @returns `new`: the view was applied. `same`: only volatile values (see `Field.volatile`) were stored, because all
+ * other values equal the last applied view. `stale`: nothing was applied, because a newer read was applied before
+ * (trap 81).
  */
 export async function applyState(session: ApplySession, observation: StateObservation): Promise<Taken> {
   const taken = await session.access.takeApplied(observation)
@@ -114,7 +115,8 @@ function seenAt({ now }: ApplySession, { columns }: Entity, before: Row | null):
 }
 
 /**
- * @returns the value for the raw column. If the received text differs only in volatile values, the stored text stays.
+ * @returns the raw column with its value; empty if `column` is undefined. If the received text differs only in volatile
+ * values, the stored text stays.
  */
 function rawOf(column: string | undefined, volatile: ReadonlySet<string>, before: Row | null, row: Row): Row {
   if (column === undefined) return {}

@@ -42,7 +42,7 @@ export async function lockSubmissions(session: ApplySession, observations: reado
 export function applyReachability(session: ApplySession, observation: ReachabilityObservation): void {
   const row = session.submissions.get(keyOf(observation))
   if (row === null || row.unreachable_since === observation.unreachableSince) return
-  // Keeps the time at which the submission became unreachable.
+  // If the submission is already unreachable, the stored `unreachable_since` stays.
   if (observation.unreachableSince !== null && hasValue(row.unreachable_since)) return
   session.submissions.put({ ...row, unreachable_since: observation.unreachableSince }, observation.cause)
   if (observation.unreachableSince === null) session.wake(observation, ...readKinds)

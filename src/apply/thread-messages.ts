@@ -11,8 +11,9 @@ import { touchSubmission } from './submissions.ts'
 const identity = identityOf(threadMessages)
 
 /**
- * Inserts each thread message once, by id. Later observations of the message fill fields that are null or
- * missing (traps 32, 33).
+ * Inserts each thread message once, by id. Later deliveries only fill fields that are null or missing (traps 32, 33).
+ * Later feed reads also replace values, except in identity columns, which must not change. A different value in an
+ * identity column is a conflict, except in a reconcile run, which corrects the row.
  */
 export async function applyMessages(session: ApplySession, observations: readonly MessageObservation[]): Promise<void> {
   await session.threadMessages.load(observations.map(keyOf))
@@ -72,7 +73,8 @@ async function loadAttachments(session: ApplySession, observations: readonly Mes
 /**
  * Whether the received attachments of a message conflict with the stored ones. A different number of attachments or a
  * different name is a conflict. A different link isn't a conflict. If only the received or only the stored message has
- * a list of attachments, there is no conflict, and the list is kept.
+ * a list of attachments, there is no conflict, and the list is kept. Always false for a reconcile run, which corrects
+ * attachments.
  */
 function attachmentsConflict(session: ApplySession, observation: MessageObservation, stored: ThreadMessageRow): boolean {
   if (observation.via === 'reconcile') return false
@@ -86,8 +88,7 @@ function attachmentsConflict(session: ApplySession, observation: MessageObservat
   const behind = session.threadAttachments.get(attachmentKey(observation, attachments.length))
   if (behind !== null && behind.gone_at === null) return listedAttachments(message.raw) !== null
   if (!rows.includes(null)) return false
-  // If the stored JSON lists an attachment that has no row, the mirror lost the row. The row is restored,
-  // which isn't a conflict.
+  // If the stored JSON lists an attachment that has no row, the mirror lost the row. Restoring the row is no conflict.
   const listed = listedAttachments(stored.raw)
   if (listed === null) return rows.some((row) => row !== null)
   return rows.some((row, position) => row === null && position >= listed)

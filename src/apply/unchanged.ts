@@ -100,8 +100,8 @@ function sameDocuments(reader: MirrorReader, { account, submission_id }: Submiss
 }
 
 /**
- * Whether the times of the newest event and message are current, a rail has named every stored lane, and every lane
- * with an event is stored.
+ * Whether the submission's row has the times of the newest event and message, a rail has named every stored lane, and
+ * every lane with an event is stored.
  */
 function sameDerived(
   reader: MirrorReader,

@@ -20,7 +20,7 @@ export class WorkingSet<R extends Row = Row> {
   readonly #entity: Entity
   readonly #access: MirrorAccess
   readonly #entries = new Map<string, Entry>()
-  /** Updated rows in which `raw` changed, but no column of the change log did. */
+  /** Updated rows without a change log entry: `raw` changed, but no column that the change log records. */
   readonly rawOnly: Change[] = []
 
   constructor(access: MirrorAccess, entity: Entity) {
@@ -44,7 +44,7 @@ export class WorkingSet<R extends Row = Row> {
 
   /**
    * Loads a submission's rows. If `only` is given, loads only the rows that `only` describes.
-   * @returns all loaded rows of the submission, also those loaded earlier, with changes that aren't written yet.
+   * @returns all loaded rows of the submission, as changed in memory. Includes rows that were loaded earlier.
    */
   async loadSubmission(account: string, submissionId: string, only?: OnlyRows): Promise<R[]> {
     this.adopt(await this.#access.loadOfSubmission(this.#entity, account, submissionId, only))

@@ -15,7 +15,7 @@ export interface Permit {
 
 /**
  * Outcome of a request. `alive`: the server works. `dead`: no usable answer arrived.
- * `unknown`: this process cancelled the request.
+ * `unknown`: this process canceled the request.
  */
 export type Aliveness = 'alive' | 'dead' | 'unknown'
 
@@ -24,7 +24,7 @@ export type Aliveness = 'alive' | 'dead' | 'unknown'
  * until a backoff time has passed.
  * Then one probe request is allowed. If the probe succeeds, the circuit closes. If the probe fails, the circuit opens
  * again with a longer backoff.
- * The circuit also closes if a request that was sent before the opening succeeds.
+ * A request may be in flight when the circuit opens. If this request succeeds, the circuit also closes.
  */
 export class Circuit {
   readonly #clock: Clock

@@ -24,7 +24,8 @@ export function csvText(records: readonly CsvCells[], columns: readonly string[]
     escape_formulas: true,
     cast: {
       ...PLAIN.cast,
-      // Spreadsheets also run a formula after blanks or a line break. The library doesn't escape those formulas.
+      // Spreadsheets also run a formula after blanks or a line break. The library escapes only formulas at the start
+      // of a text.
       string: (value) => (value.startsWith('\n') || HIDDEN_FORMULA.test(value) ? `'${value}` : value),
     },
   })

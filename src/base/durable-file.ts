@@ -64,7 +64,7 @@ export async function syncFolder(path: string): Promise<void> {
   try {
     await syncFile(path)
   } catch (error) {
-    // Some file systems don't support syncing a folder. On those, names are durable without a sync.
+    // Some file systems don't support syncing a folder. Such file systems keep new names without a sync.
     if (!['EINVAL', 'ENOTSUP', 'EOPNOTSUPP', 'EISDIR', 'EPERM'].includes(codeOf(error))) throw error
   }
 }

@@ -29,7 +29,7 @@ export class PermanentError extends ProductError {}
 /** Another process took over this claimed work before its outcome was stored. The transaction rolls back. */
 export class LeaseLostError extends PermanentError {
   constructor(what: string) {
-    super(`${what}: the lease was lost, another process does this work now`)
+    super(`${what}: the lease was lost; another process does this work now`)
   }
 }
 

@@ -32,8 +32,8 @@ setInterval(() => {
 }, 10)`
 
 /**
- * Settings of a Linux process. With the first, Linux kills this process before others if memory runs out. The second
- * turns off core dumps, because they would contain personal data.
+ * Settings of a Linux process. `oom_score_adj`: if memory runs out, Linux kills this process before others.
+ * `coredump_filter`: core dumps contain no memory, because memory may contain personal data.
  */
 const LINUX_SETTINGS = [
   ['/proc/self/oom_score_adj', '1000'],
@@ -53,7 +53,7 @@ export function guard(): void {
     try {
       writeFileSync(file, value)
     } catch {
-      // These files exist only on Linux.
+      // The files in `LINUX_SETTINGS` exist only on Linux.
     }
   }
 }

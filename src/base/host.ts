@@ -19,7 +19,7 @@ export interface Host {
   readonly stdout: Output
   readonly stderr: Output
   readonly signal: AbortSignal
-  /** The command, and its first arguments, that start this program again. */
+  /** The command that starts this program as a child process, such as `/usr/bin/node src/main.ts`. */
   readonly self: readonly [command: string, ...args: string[]]
   /** What a person types before the arguments to run this program, such as `npx node src/main.ts`. */
   readonly command: string

@@ -10,13 +10,13 @@ const FLOOR_RPS = 0.1
 /** Share of the full rate that a lowered rate regains per second. Recovering from 0 to 100% takes 200 s. */
 const RECOVERY_PER_SECOND = 0.005
 /**
- * If at most this much of a pause is left, callers wait for its end. Otherwise they get an error, because they would
- * hold a lease while waiting.
+ * If at most this many ms of a pause are left, callers wait for its end. Otherwise they get an error, because a waiting
+ * caller would hold a lease.
  */
 const PATIENCE_MS = 5_000
 /** Capacity of the token bucket: the number of requests in this many seconds at the current rate, but at least 1. */
 const BURST_SECONDS = 0.1
-/** Every tenth turn goes to waiting background work, even if live work is waiting. */
+/** Every tenth permission goes to waiting background work, even if live work is waiting. */
 const BACKGROUND_TURN = 10
 
 /**
@@ -36,7 +36,10 @@ export class RateLimiter {
   #loweredAt = Number.NEGATIVE_INFINITY
   #turn = 0
   #isRunning = false
-  /** Cancels the timer for the next turn. Without this, an unneeded timer would delay the end of the process. */
+  /**
+   * Ends the sleep in `#run` early, for example if no caller waits anymore. Otherwise the timer would delay the end of
+   * the process.
+   */
   #sleeping = new AbortController()
   #isClosed = false
 
@@ -73,8 +76,9 @@ export class RateLimiter {
   }
 
   /**
-   * Waits for permission to send one request. Callers are served in order, `live` before `background`.
-   * @throws TransientError immediately if the limiter is closed, or in a pause of more than 5 s (with `retryAfterMs`).
+   * Waits for permission to send one request. Callers are served in order. `live` callers come before `background`
+   * callers, except for every tenth permission.
+   * @throws TransientError if the limiter is closed, or if more than 5 s of a pause are left (with `retryAfterMs`).
    * @throws the abort reason of `signal`.
    */
   async take(priority: Priority = 'live', signal?: AbortSignal): Promise<void> {
@@ -137,7 +141,7 @@ export class RateLimiter {
     return Math.min(FLOOR_RPS, this.#ceiling)
   }
 
-  /** Adds tokens, and raises a lowered rate, for the time since the last call. */
+  /** Adds tokens, and raises a lowered rate, for the time since the previous call. */
   #count(): void {
     const now = this.#clock.steady()
     const seconds = Math.max(0, now - this.#countedAt) / 1000

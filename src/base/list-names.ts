@@ -1,7 +1,7 @@
 /**
- * @returns a list of valid names for an error message: `there is acme`, `there are acme, beta`, or `there is none`.
+ * @returns a list of valid names for an error message: `known: acme, beta`, or `known: none`.
  * @param none text for an empty list.
  */
 export function listNames(names: readonly string[], none = 'none'): string {
-  return names.length > 1 ? `there are ${names.join(', ')}` : `there is ${names[0] ?? none}`
+  return `known: ${names.length === 0 ? none : names.join(', ')}`
 }

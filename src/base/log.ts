@@ -29,8 +29,8 @@ const MAYBE_SECRET = /(?:authorization|secret|token|password)[a-z_-]*":/i
 const KEPT_BYTES = 1 << 20
 
 /**
- * Creates the log. Known secrets, and fields known to contain a token, FEIN, or SSN, are masked.
- * Each finished line is searched, because pino's own redaction covers neither messages nor errors.
+ * Creates the log. The log masks known secrets, and fields known to contain a token, FEIN, or SSN. Each finished line
+ * is searched, because pino's own redaction doesn't cover messages and errors.
  */
 export function createLog(options: LogOptions): Log {
   const destination = options.destination ?? (options.pretty ? pretty({ ignore: 'pid,hostname', sync: true }) : standardOutput())
@@ -65,8 +65,8 @@ function validJson(line: string): string {
 }
 
 /**
- * Removes what the log doesn't need from an error: the stack of a system or transient error, and Postgres details,
- * because they repeat row values.
+ * Shortens an error for the log. Leaves out the stack of a system or transient error. Also leaves out `detail` and
+ * `where` of a Postgres error, because they repeat row values.
  */
 function shownError(error: unknown): unknown {
   if (!(error instanceof Error)) return error

@@ -6,10 +6,7 @@ export interface Observer {
   count(name: CounterName, labels?: Labels, by?: number): void
   time(name: TimerName, seconds: number, labels?: Labels): void
   set(name: GaugeName, value: number, labels?: Labels): void
-  /**
-   * Records a step of a delivery's trace. Undefined if tracing is off. Callers check this before they look
-   * up trace data.
-   */
+  /** Records a step of a delivery's trace. Undefined if tracing is off; callers then skip trace data. */
   readonly trace?: (step: TracedStep) => void
 }
 

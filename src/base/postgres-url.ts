@@ -37,7 +37,7 @@ export function splitServers(text: string): readonly ServerUrl[] | null {
 }
 
 function nameOf(url: string): string {
-  // The driver reads a URL without a host as localhost.
+  // The driver reads a missing host as localhost. `URL.parse` rejects a user without a host, so localhost is inserted.
   const parsed = URL.parse(url.replace('@/', '@localhost/'))
   const host = parsed?.searchParams.get('host') || parsed?.hostname || 'localhost'
   return host.startsWith('/') ? host : `${host}:${parsed?.searchParams.get('port') || parsed?.port || '5432'}`

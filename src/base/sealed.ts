@@ -4,7 +4,7 @@
  * Equal values of the same row and column have equal hashes. `isSameText` compares the hashes and needs no key.
  */
 
-/** Length of the hash. A multiple of 3, so that the hash fills whole base64 characters. */
+/** Length of the hash in an encrypted value. A multiple of 3, so that the hash fills whole base64 characters. */
 export const HASH_BYTES = 15
 const HASH_CHARS = (HASH_BYTES / 3) * 4
 

@@ -31,11 +31,11 @@ export class Secret {
 
 /** @returns the text with each secret replaced by `mask`. @param secrets in any order; empty secrets are ignored. */
 export function withoutSecrets(text: string, secrets: readonly string[], mask = REDACTED): string {
-  // Longest first. If a short secret is the beginning of a long secret, replacing the short one first would leave the
-  // rest of the long secret in the text.
+  // The longest secret comes first. Otherwise, replacing a short secret could leave the rest of a longer secret in the
+  // text.
   const found = secrets.filter((secret) => secret !== '' && text.includes(secret)).sort((a, b) => b.length - a.length)
   if (found.length === 0) return text
-  // In one pass, because the inserted mask may contain a short secret.
+  // Replaces all secrets in one pass. A second pass could find a short secret inside an inserted mask.
   const pattern = found.map((secret) => secret.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')).join('|')
   return text.replace(new RegExp(pattern, 'g'), () => mask)
 }
@@ -114,7 +114,7 @@ function spellings(word: string, users: readonly string[]): string[] {
 }
 
 /**
- * Lists the secrets of a URL whose address may be shown: its secret parts and its whole query.
+ * Lists the texts to mask in a URL: its secret parts and its whole query. The rest of the URL may be shown.
  * @param text as in `secretPartsOfUrl`.
  */
 export function secretsOfQuery(text: string): string[] {

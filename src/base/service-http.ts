@@ -76,7 +76,7 @@ function orElse(value: number, fallback: number): number {
 
 /**
  * @param expiresIn lifetime from the service: a number, a text, or nothing.
- * @returns how long to use the token, in seconds; at most 3,600, also for a missing or invalid lifetime.
+ * @returns how long to use the token, in seconds; at most 3,600. A missing or invalid lifetime gives 3,600.
  */
 export function tokenLifeSeconds(expiresIn: unknown): number {
   const seconds = typeof expiresIn === 'string' && expiresIn.trim() !== '' ? Number(expiresIn) : expiresIn

@@ -5,7 +5,7 @@ import { sealedParts } from './sealed.ts'
  * Keys are read as words: `NamedInsured_TaxIdentifier_A` is "named insured tax identifier a".
  */
 
-/** Matches a short name that is joined to another word: `companyein`. */
+/** Matches a short tax-id name that is joined to another word: `companyein`. */
 const JOINED = '(?:company|business|employer|insured|applicant|owner|entity)(?:ein|tin)'
 
 /** Patterns of tax-id names that are recognized anywhere in a key. */
@@ -120,16 +120,22 @@ const MOST_REMEMBERED = 5_000
 const LONGEST_REMEMBERED = 100
 
 export interface TaxIdKeys {
-  /** True if a key contains a tax id, in any spelling: `owner_ssn`, `applicant.fein`, `TaxIdentifier_A`. */
+  /**
+   * True if the value of a key is a tax id. Recognizes keys in any spelling: `owner_ssn`, `applicant.fein`,
+   * `TaxIdentifier_A`.
+   */
   has(key: string): boolean
   /**
    * True if a text names a tax id but doesn't contain a tax id. Such a text is the key, label, or type of a fact, an
    * answer, or an option.
    */
   isName(text: string): boolean
-  /** False if JSON text certainly contains no tax-id key. */
+  /** True if JSON text may contain a tax-id key; false if it surely contains none. */
   mayBeIn(text: string): boolean
-  /** Identifies the set of rules. Changes if any rule changes. */
+  /**
+   * Patterns and names of tax-id keys, and the words of `ABOUT`. If `rule` changes, `ProtectStep` checks stored rows
+   * again.
+   */
   readonly rule: readonly string[]
 }
 
@@ -187,7 +193,10 @@ export function namesTaxId(value: object, keys: Pick<TaxIdKeys, 'isName'>): bool
   return Object.entries(value).some(([key, name]) => typeof name === 'string' && isSubjectKey(key) && keys.isName(name))
 }
 
-/** True if a key names the subject of its object, such as `question_key`. */
+/**
+ * True if the value of this key says what its JSON object is about. Example: the value of `question_key` names the
+ * question of an answer.
+ */
 export const isSubjectKey = remembering((key) => {
   const words = wordsOf(key)
   return words.length > 0 && words.every((word) => SUBJECT.has(word)) && words.join('') !== 'text'
@@ -207,7 +216,7 @@ export const isValueKey = remembering((key) => {
 })
 
 /**
- * True if a value looks like a tax id or is encrypted. If an object names a tax id, such values in it are protected.
+ * True if a value looks like a tax id or is encrypted. In an object that names a tax id, such values are protected.
  * Always false for keys that only describe a tax id (`isAboutKey`).
  */
 export function hasFormOfTaxId(key: string, value: string): boolean {

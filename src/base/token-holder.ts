@@ -25,8 +25,8 @@ export interface TokenContext {
 }
 
 /**
- * Each renewal comes earlier by a random share of the lifetime, at most this share. Otherwise all processes would renew
- * at the same time.
+ * Each renewal comes earlier by a random share of the lifetime, at most this share. Processes then don't all renew at
+ * the same time.
  */
 const RENEW_JITTER = 0.1
 
@@ -50,7 +50,9 @@ export class TokenHolder<T extends FetchedToken, C extends TokenContext> {
     this.#renewAfter = renewAfter
   }
 
-  /** The last token, even if it needs renewal; null before the first fetch, and after the last token was rejected. */
+  /**
+   * The newest token, even if it needs renewal. Null before the first fetch, and after the service rejected this token.
+   */
   get held(): T | null {
     return this.#held
   }

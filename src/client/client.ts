@@ -36,7 +36,7 @@ export interface ClientOptions {
   readonly producerEmail?: string
   readonly fetch?: Fetch
   readonly clock?: ClientClock
-  /** Time limit for the start of an answer, in ms. Default: 20,000. */
+  /** Time limit in ms for the start of an answer, and again for its body, except for downloads. Default: 20,000. */
   readonly timeoutMs?: number
   readonly retry?: Partial<Retry>
 }

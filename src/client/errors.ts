@@ -5,8 +5,8 @@ import type { ApplicationSection } from './schemas/workspace.ts'
 export interface ErrorAnswer {
   readonly status: number
   /**
-   * Error code from `code` or `error`, in the body or in `detail`. If `detail` is only a code, `detail` itself. Null if
-   * the answer has no code.
+   * Error code: the field `code` or `error` of the body or of its `detail`, or `detail` itself if it is only a code.
+   * Null if the answer has no code.
    */
   readonly code: string | null
   /** Field `detail` of the body: a text, a list, an object, or undefined. */
@@ -68,7 +68,7 @@ export class FileExists extends ServiceError {
     return textIn(this, 'submission_id')
   }
 
-  /** Programs of the caller's own rater submissions that collide with a live submission. */
+  /** Programs in `partner_program_ids` that collide with a live submission. Empty without `mode: rater`. */
   get programs(): readonly CollidingProgram[] {
     return listIn(this, 'programs') as CollidingProgram[]
   }
@@ -93,7 +93,7 @@ export class StaleApplication extends ServiceError {
   }
 }
 
-/** The application is being saved. Repeat the operation after `retryAfterS` seconds, if set. */
+/** The application is being saved. Send the command again, after `retryAfterS` seconds if this is set. */
 export class Busy extends ServiceError {}
 
 /** 409: the quote is superseded, or its lane is already being bound. */
@@ -104,7 +104,10 @@ export class UnexpectedAnswer extends Error {
   override readonly name = 'UnexpectedAnswer'
 }
 
-/** No complete answer arrived. If `sent` is `no`, the request didn't reach the service and can be repeated. */
+/**
+ * No complete answer arrived. If `sent` is `no`, the request didn't reach the service and can be repeated. If `sent` is
+ * `maybe`, the service may have processed the request.
+ */
 export class Unreachable extends Error {
   override readonly name = 'Unreachable'
   readonly sent: 'no' | 'maybe'

@@ -6,7 +6,10 @@ interface Page<T> {
 }
 
 export interface Feed<T> extends AsyncIterable<T> {
-  /** Last cursor that was not null; `since` before the first page. To continue later, pass this cursor as `since`. */
+  /**
+   * Newest cursor that was not null; before the first page, the `since` that the caller passed. To continue later, pass
+   * this cursor as `since`.
+   */
   readonly cursor: string | null
 }
 

@@ -105,7 +105,10 @@ type GivenDestination = ConfigOf<DestinationSettings>
 type Filled<D> = D extends GivenDestination
   ? Omit<D, keyof Inherited | 'preset' | 'secret' | 'secrets' | 'concurrency'> & Inherited & Own<D>
   : never
-/** `secrets`: each secret signs, so that the receiver can rotate secrets. `concurrency`: 1 for files and queues. */
+/**
+ * `secrets`: each push is signed with all secrets, so that the receiver can rotate them. `concurrency`: 1 for files and
+ * queues.
+ */
 type Own<D> = { readonly concurrency: number } & (D extends { kind: 'webhook' } ? { readonly secrets: readonly SecretText[] } : unknown)
 
 function destinationOf({ preset: _, ...given }: GivenDestination, { taxIdFields, ...inherited }: Inherited): DestinationConfig {
@@ -149,10 +152,10 @@ function deepFreeze<T>(value: T): T {
 }
 
 /**
- * Finds secrets in plain text in the settings file. The file is copied, mailed, and versioned, so secrets
- * must be references.
+ * Finds secrets in plain text in the settings file. The file is copied, mailed, and versioned, so secrets must be
+ * references.
  * @param written the file, with each reference replaced by `REFERENCE`.
- * @returns one problem for each setting with a secret.
+ * @returns one problem for each setting that contains a secret in plain text.
  */
 function plainSecrets(written: Tree): string[] {
   const isPlain = (part: string) => part.replaceAll(REFERENCE, '') !== ''
@@ -165,7 +168,10 @@ function plainSecrets(written: Tree): string[] {
     })
 }
 
-/** @returns one sentence for each value of the settings file that a variable overrides. */
+/**
+ * @returns one sentence for each value of the settings file that an environment variable overrides with a different
+ * value.
+ */
 function overridden(environment: EnvironmentReading, file: FileReading): string[] {
   return settings.flatMap(({ path, schema }) => {
     const variable = environment.variables.get(keyOf(path))

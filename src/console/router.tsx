@@ -10,7 +10,7 @@ import { SignIn } from './session/sign-in.tsx'
 const toListSearch = (search: Record<string, unknown>): ListSearch =>
   Object.fromEntries(Object.entries(search).flatMap(([key, value]) => (typeof value === 'string' && value !== '' ? [[key, value]] : [])))
 
-/** Keeps the account filter when the user opens another page. If a link names an account, that account replaces it. */
+/** Keeps the account filter when the user opens another page. If the link names an account, uses that account. */
 const keepAccount: SearchMiddleware<ListSearch> = ({ search, next }) => {
   const result = next(search)
   const { account } = search

@@ -7,7 +7,7 @@ import { defineConfig, type Plugin } from 'vite'
 /** Builds the console into `dist/console`. The program serves it below `/console/`. */
 export default defineConfig({
   base: '/console/',
-  plugins: [react(), licences(), compressed()],
+  plugins: [react(), licenses(), compressed()],
   build: {
     outDir: '../../dist/console',
     emptyOutDir: true,
@@ -22,9 +22,9 @@ export default defineConfig({
 })
 
 /** Writes the licenses of all bundled packages into one file. */
-function licences(): Plugin {
+function licenses(): Plugin {
   return {
-    name: 'licences',
+    name: 'licenses',
     generateBundle(_options, bundle) {
       const modules = Object.values(bundle).flatMap((chunk) => (chunk.type === 'chunk' ? chunk.moduleIds : []))
       const fonts = Object.values(bundle).flatMap((asset) =>
@@ -33,13 +33,13 @@ function licences(): Plugin {
       const folders = new Set(
         [...modules, ...fonts].map((id) => /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+/.exec(id)?.[0] ?? '').filter(Boolean),
       )
-      const source = [...folders].map(licenceOf).sort().join('\n')
+      const source = [...folders].map(licenseOf).sort().join('\n')
       this.emitFile({ type: 'asset', fileName: 'THIRD-PARTY-LICENSES.txt', source })
     },
   }
 }
 
-function licenceOf(folder: string): string {
+function licenseOf(folder: string): string {
   const { name, version, license } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as Record<string, string>
   const file = readdirSync(folder).find((each) => /^(?:licen[cs]e|copying)/i.test(each))
   const text = file === undefined ? '' : readFileSync(join(folder, file), 'utf8').trim()

@@ -88,7 +88,7 @@ export class Ams {
         return this.#answer(response, 401, 'bad signature')
       }
       const message: unknown = JSON.parse(body)
-      // Other messages, such as a connection test, are accepted but not counted.
+      // Accept messages without a change, such as a connection test, but don't count them.
       const { type: given } = anyMessage.parse(message)
       if (!CHANGE_TYPE.test(given)) return this.#answer(response, 200, `${given}, not a change`)
       const { type, data, brokerage } = change.parse(message)
@@ -109,8 +109,8 @@ export class Ams {
   }
 
   /**
-   * Checks a signature as the Standard Webhooks specification says. Shares no code with the sender, because both could
-   * then have the same error.
+   * Checks a signature as the Standard Webhooks specification says. Shares no code with the sender. Otherwise, an error
+   * in shared code would go unnoticed.
    */
   #isSigned(request: IncomingMessage, id: string, body: string): boolean {
     const timestamp = String(request.headers['webhook-timestamp'])

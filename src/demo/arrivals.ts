@@ -43,7 +43,10 @@ export class Arrivals {
     this.#names.set(submissionId, insuredName)
   }
 
-  /** Reads one line of the sandbox's log. If the line says that a delivery was lost, stores and prints this. */
+  /**
+   * Reads one line of the sandbox's log. If a delivery was lost, stores the ids of the delivery's records, and prints
+   * the loss.
+   */
   readSandboxLine(line: string): void {
     const lost = lostLine.safeParse(jsonIn(line)).data
     if (!lost) return
@@ -68,7 +71,7 @@ export class Arrivals {
   }
 
   /**
-   * Splits records that no webhook announced.
+   * Counts the records that no webhook announced.
    * @returns `lost`: number of records whose delivery the sandbox lost. `unsent`: number of records without a delivery.
    */
   withoutWebhook(recordIds: readonly string[]): WithoutWebhook {

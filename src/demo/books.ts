@@ -4,12 +4,12 @@ import { LoopbackServer } from './loopback.ts'
 
 const CLOSED = { detail: 'the month was closed for a minute; it is open again, so send this again' }
 
-/** Number of attempts to reject. With `schedule: [300ms]`, the change is then dead-lettered. */
+/** Number of times to reject the first change. With `schedule: [300ms]`, the second rejection dead-letters a change. */
 const REFUSALS = 2
 
 /**
- * An accounting system. Rejects every attempt of the first change until it is dead-lettered. Accepts its retry and all
- * other changes.
+ * An accounting system. Rejects the first attempts of the first change, so that this change is dead-lettered. Accepts
+ * later attempts, and all other changes.
  */
 export class Books {
   #first: string | undefined

@@ -10,7 +10,7 @@ export interface Child {
   /**
    * Calls `read` with each line of output.
    * @returns the first result of `read` that isn't undefined.
-   * @throws Error if the child exits before that.
+   * @throws Error if the child exits before there is such a result.
    */
   first<T>(read: (line: string) => T | undefined): Promise<T>
   /** Rejects if the child exits before `stop` or `finish` is called. */

@@ -13,7 +13,7 @@ export type Truth = z.output<typeof truthSchema>
 export interface Difference {
   readonly submissionId: string
   readonly table: string
-  /** The record's key, without its submission. */
+  /** Key columns of the record except `account` and `submission_id`, joined by spaces. */
   readonly key: string
   /**
    * `missing`: the mirror lacks the record. `surplus`: only the mirror has the record. A list: the columns that differ.
@@ -49,8 +49,8 @@ export async function compareWithTruth(q: Query, account: string, truth: Truth):
 }
 
 /**
- * @returns the submission's stored rows. If the table's key doesn't contain the submission, an expected row may be
- * stored under another submission. Such rows are returned too.
+ * @returns the submission's stored rows. If the table's key doesn't contain the submission, also returns other
+ * submissions' rows whose keys are in `rows`.
  */
 async function storedOf(q: Query, account: string, submission_id: string, entity: Entity, rows: readonly Row[]): Promise<readonly Row[]> {
   if (entity.key.includes('submission_id')) return await q.selectWhere(entity, { account, submission_id })

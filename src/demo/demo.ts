@@ -55,9 +55,11 @@ export interface DemoOptions {
 
 /**
  * Runs the demo. Starts the emulator with faults and the program on SQLite, plays the story, and compares the mirror
- * with the service. Prints at most 24 lines of 100 columns. The last five lines are the verdict.
- * @returns whether the mirror, the AMS, and a reconcile run agree with the service.
- * @throws Error if a process exits unexpectedly. The reason of the signal of `host` if that signal aborts.
+ * with the service. Prints about 24 lines, which fit on one screen. The last five lines are the verdict.
+ * @returns true if the mirror, the AMS, and a reconcile run agree with the service, and the exported record is valid.
+ * With `hold`, returns only after the signal of `host` aborts.
+ * @throws Error if a process exits unexpectedly. If the signal of `host` aborts before the verdict, throws the
+ * signal's reason.
  */
 export async function runDemo(options: DemoOptions): Promise<boolean> {
   const { host, clock, log, folder } = options
@@ -126,11 +128,11 @@ export async function runDemo(options: DemoOptions): Promise<boolean> {
   }
 }
 
-/** Counts arrivals and lost webhooks, which `serve` counts only from time to time. */
+/** Counts all arrivals and lost webhooks now. `serve` counts only from time to time. */
 async function countAll(db: Db): Promise<void> {
   for (let more = true; more; ) more = await countArrivals(db)
-  // No webhook can still arrive, so every record without a webhook counts as lost after 0 ms. `status` then shows the
-  // number that the demo prints.
+  // Wait 0 ms before a missing webhook counts as lost, because no webhook can still arrive. `status` then shows the
+  // same number of lost webhooks as the demo.
   for (let more = true; more; ) more = (await countLostWebhooks(db, ACCOUNT, 0)).more
 }
 
@@ -159,8 +161,8 @@ async function startSandbox({ host, folder }: DemoOptions, closing: AsyncDisposa
     webhookSecret: await setting('WEBHOOK_SECRETS'),
   }
   const service = new Service(new URL(account.baseUrl).origin)
-  // The program retries after a 404 only after 30 s, which is too long for the demo. With a wrong clock, the service
-  // would sign deliveries with a time after their receipt.
+  // Remove two kinds of faults. After a 404, the program waits 30 s, which is too long for the demo. With a wrong
+  // clock of the service, deliveries would seem to arrive before they were sent.
   await service.removeFaultsOf(404, 'clock_skew')
   return { sandbox, account, service }
 }

@@ -18,15 +18,14 @@ interface PracticeParts {
   readonly page: Pick<DemoConsole, 'call'>
   /** URL of the receiver, such as `http://127.0.0.1:8080/webhooks`. */
   readonly webhooks: string
-  /** Path of the file with the webhook secrets. */
   readonly secretsFile: string
   readonly clock: Pick<Clock, 'now' | 'sleep'>
   readonly signal: AbortSignal
 }
 
 /**
- * Creates issues for a person to fix: a dead-lettered change, a submission without an accounting client, and a rejected
- * delivery. A fourth issue exists since the story: a document on an unlisted host.
+ * Creates three issues for a person to fix: a dead-lettered change, a submission without an accounting client, and a
+ * rejected delivery. The story already created a fourth issue: a document on an unlisted host.
  * @returns the four issues, and where to fix each.
  */
 export async function leavePracticeIssues(p: PracticeParts): Promise<string[]> {
@@ -65,7 +64,7 @@ async function mapAllButOne({ page, clock, signal }: PracticeParts): Promise<str
   await page.call('/destinations/accounting/mappings', { rows })
   for (const until = clock.now() + LONGEST_MS; ; await clock.sleep(POLL_MS, signal)) {
     const books = destinations.parse(await page.call('/destinations')).items.find(({ destination }) => destination === 'accounting')
-    // Done. The only queued change belongs to the submission that stays unmapped.
+    // Return when the only queued change belongs to the unmapped submission. All other changes are then processed.
     if (books?.dead === 1 && books.unmapped_streams === 1 && books.queued === 1) return left.insured_name ?? left.submission_id
     if (clock.now() > until) throw new Error(`Accounting did not receive its policies: ${JSON.stringify(books)}`)
   }

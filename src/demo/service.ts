@@ -45,7 +45,7 @@ export class Service {
     await this.#ask('story', { action: 'start' })
   }
 
-  /** Removes the faults that answer with this status, or are of this kind. */
+  /** Removes faults that answer with this status, and faults of this kind. */
   async removeFaultsOf(status: number, kind: string): Promise<void> {
     const { faults } = faultList.parse(await this.#ask('faults'))
     const kept = faults.filter((fault) => fault.status !== status && fault.kind !== kind).map(({ struck: _, ...fault }) => fault)

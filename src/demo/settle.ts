@@ -5,7 +5,8 @@ import { areReadSince, requestReads } from '../store/reads/request-reads.ts'
 import { type Compared, compareWithTruth, type Truth } from './compare.ts'
 
 /**
- * Reads are requested again at this interval in ms. A full re-read that failed three times would otherwise wait 15 min.
+ * Interval in ms at which reads are requested again. Without a new request, a full re-read that failed three times
+ * would wait 15 min.
  */
 const REQUEST_EVERY_MS = 20_000
 const LONGEST_MS = 600_000
@@ -17,13 +18,13 @@ interface SettleParts {
   /** Returns the data that the service shows now. */
   readonly truth: () => Promise<Truth>
   readonly wait: () => Promise<void>
-  /** Called when reads are requested again, with the number of submissions to read. */
+  /** Called with the number of submissions whose reads are requested again. */
   readonly onRequest: (submissions: number) => void
 }
 
 /**
  * Waits until the mirror agrees with the service. The service's data must no longer change. Stops waiting after two
- * full re-reads, because only the second surely began after the last change.
+ * full re-reads, because the second re-read certainly began after the last change. Also stops after `LONGEST_MS`.
  * @returns the last comparison, with the differences that remain.
  */
 export async function settle({ db, account, clock, truth, wait, onRequest }: SettleParts): Promise<Compared[]> {

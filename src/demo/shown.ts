@@ -71,7 +71,7 @@ export function shownOf(truth: SubmissionTruth): Shown {
     bind_contingencies: partsOf(bind_requests, 'contingencies', ({ id = null, ...part }) => ({ ...part, contingency_id: id })),
     policies: policies.map(policyOf),
     insureds: [...new Set(policies.map(({ insured_id = null }) => insured_id))].map((insured_id) => ({ insured_id })),
-    // Without a rail, don't compare documents: the mirror keeps the documents of an earlier rail.
+    // If the answer has no rail, don't compare documents, because the mirror keeps the documents of an earlier rail.
     documents: view.rail ? shownDocuments({ ...truth, offers: view.rail.lanes.flatMap((one) => one.source_offers) }) : undefined,
   }
 }
@@ -111,15 +111,15 @@ function shownView(view: SubmissionTruth['requirements']): Shown {
   }
 }
 
-/** The fact and the question that contain a tax id, and the text by which the program replaces a tax id by default. */
+/** Fact and question that contain a tax id, and the text that replaces a tax id by default. */
 const [TAX_ID_FACT, TAX_ID_QUESTION, PROTECTED] = ['applicant.fein', 'fein_or_ssn', '[protected]']
 
 function shownDetails({ requirements: view, outstanding, workspace, sessions }: SubmissionTruth): Shown {
   const { facts, residual_pdf, ...own } = workspace
   const questions = new Map(sessions.map((one) => [String(one['session_id']), one['missing_required_questions_json']]))
   return {
-    // The mirror's row contains a session of the requirements view. Only `missing_required_questions` comes from
-    // another read, `sessions`, by `session_id`.
+    // Rows of this table come from the requirements view. Only `missing_required_questions` comes from the read
+    // `sessions`, from the session with the same `session_id`.
     carrier_api_sessions: view.carrier_api_sessions.map((one) => {
       const text = questions.get(String(one['session_id']))
       return { ...one, missing_required_questions: typeof text === 'string' ? z.json().parse(JSON.parse(text)) : null }
@@ -237,8 +237,8 @@ interface DocumentTruth {
 }
 
 /**
- * Lists each document once. If records of several kinds name the document, the row comes from a policy. If no policy
- * names it, the row comes from a carrier original, otherwise from an attachment.
+ * Lists each document once. If several records name a document, a policy takes precedence over a carrier original, and
+ * a carrier original over an attachment.
  */
 function shownDocuments({ messages, offers, policies }: DocumentTruth): Row[] {
   const ofPolicies = policies.flatMap((one) => policy.parse(one).documents.map((each) => rowOf('policy', each.name, each.download_path)))

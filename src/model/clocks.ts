@@ -1,10 +1,10 @@
 /** Smallest clock difference that is reported. */
 const APART_MS = 60_000
-/** Clock difference at which our clock isn't trusted. No data is then removed because of its age. */
+/** From this clock difference on, our clock isn't trusted. No data is then removed because of its age. */
 const WRONG_MS = 3_600_000
 /**
- * If no service reports its time, our clock isn't trusted when it is this far ahead of the newest record from
- * before the start.
+ * Our clock isn't trusted if it is this far ahead of the newest record from before this process started. Applies only
+ * if no service reports its time.
  */
 const LONG_GAP_MS = 2 * 86_400_000
 
@@ -21,8 +21,8 @@ export interface ClockSightings {
   /** The newest time that was recorded before this process started; null if there is none. */
   readonly recordedBeforeMs: number | null
   /**
-   * How far this machine's wall clock was set ahead (negative: back) since it was last confirmed. Measured by
-   * the steady clock.
+   * How far this machine's wall clock was set ahead since it was last confirmed. Negative if the clock was set back.
+   * Measured by the steady clock.
    */
   readonly steppedMs: number
 }
@@ -46,12 +46,12 @@ export interface ClockJudgement {
 /**
  * Compares the clocks. Our clock isn't trusted if it differs from the database server's clock by an hour or more.
  * Otherwise, our clock is trusted if a service's clock differs from ours by less than an hour. Records with future
- * times were then written under an earlier wrong clock.
+ * times then don't count, because an earlier wrong clock wrote them.
  * If no service's clock is that close, our clock isn't trusted in these cases:
  * - it differs from a service's clock by an hour or more
  * - a record is an hour or more in the future
- * - no service reported its time, and our clock was set by an hour or more
- * - no service reported its time, and every record from before the start is at least 2 days old
+ * - no service reported its time, and our clock was set ahead or back by an hour or more
+ * - no service reported its time, and the newest record from before this process started is at least 2 days old
  */
 export function judgeClocks(s: ClockSightings): ClockJudgement {
   const database = s.databaseMs === null ? [] : [{ clock: 'the database server', aheadMs: s.nowMs - s.databaseMs }]

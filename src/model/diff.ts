@@ -45,8 +45,8 @@ function isSameLink({ fields }: Entity, column: string, before: Row, after: Row)
 }
 
 /**
- * @returns a change for a row in which only `raw` differs. The change log doesn't contain `raw`, so both
- * values are null.
+ * @returns a change for a row in which only `raw` differs. This change is reported, but never logged. Its `before` and
+ * `after` contain null instead of the text of `raw`.
  */
 export function rawChange(entity: Entity, row: Row, cause: Cause): Change {
   return change(entity, 'update', { raw: null }, { raw: null }, row, cause)

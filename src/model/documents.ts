@@ -110,7 +110,10 @@ function ofPolicy({ raw }: Pick<PolicyRow, 'raw'>): FoundDocument[] {
   return found
 }
 
-/** Reads the fields of the specification's BrokerFinalizedDocument, and the fields of attachments and offers. */
+/**
+ * Reads a document's metadata from an object. Knows the field names of BrokerFinalizedDocument, attachments, and
+ * offers.
+ */
 function metadataIn(object: Record<string, unknown>): Omit<FoundDocument, 'document_key' | 'document_id' | 'origin'> {
   const size = object['size_bytes']
   const of = (key: string) => (typeof object[key] === 'string' && object[key] !== '' ? storableText(object[key]) : null)

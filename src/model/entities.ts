@@ -60,7 +60,7 @@ export function entityNamed(table: string): Entity | null {
   return entities.find((entity) => entity.table === table) ?? null
 }
 
-/** @returns null for an unknown table or column. */
+/** @returns the descriptor of a column; null if the table or column is unknown. */
 export function fieldOf(table: string, column: string): Field | null {
   return entityNamed(table)?.fields[column] ?? null
 }

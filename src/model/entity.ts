@@ -73,8 +73,8 @@ export interface Field extends DescribedColumn {
    */
   readonly link?: true
   /**
-   * The read that sets this column; default: the table's own read (`EntityDescription.read`). If only this other read
-   * ever showed a row, this other read can mark the row as gone. Otherwise, only the table's own read can.
+   * The read that sets this column. Default: the table's own read (`EntityDescription.read`). If only this read ever
+   * showed a row, this read can mark the row as gone. Otherwise, only the table's own read can.
    */
   readonly read?: StateRead
   /** Shown unmasked despite its class, because people search for submissions by this value. */

@@ -35,7 +35,7 @@ export function parseExact(text: string): unknown {
 }
 
 /**
- * Like JSON.stringify, but results of `parseExact`, and parts of them, keep their numbers as received.
+ * Like JSON.stringify, but keeps numbers as received in results of `parseExact`, and in parts of such results.
  * @returns undefined if JSON can't represent `value`.
  * @throws RangeError if the nesting is too deep.
  */

@@ -20,14 +20,14 @@ export function storableText(text: string): string {
 const ESCAPE = /\\(?:ud[89ab]..\\ud[c-f]..|(ud[89a-f]..|u0000)|.)/gi
 
 /**
- * Like `storableText`, for JSON text. Also replaces the escapes of these characters. Otherwise Postgres couldn't read
- * fields of the JSON (`raw -> 'forms'`).
+ * Like `storableText`, for JSON text. Also replaces escapes of U+0000 and lone surrogates. Otherwise Postgres couldn't
+ * read fields of the JSON (`raw -> 'forms'`).
  */
 export function storableJsonText(text: string): string {
   return storableText(text).replace(ESCAPE, (whole, unstorable?: string) => (unstorable === undefined ? whole : '\\ufffd'))
 }
 
-/** `storableText` for all texts and keys of a JSON value. */
+/** Applies `storableText` to all texts and keys of a JSON value. */
 export function storableJson(value: Json): Json {
   if (typeof value === 'string') return storableText(value)
   if (value === null || typeof value !== 'object') return value
@@ -35,7 +35,7 @@ export function storableJson(value: Json): Json {
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [storableText(key), storableJson(item)]))
 }
 
-/** @returns JSON text with sorted keys. Equal values have equal texts, also if a value was encrypted twice. */
+/** @returns JSON text with sorted keys. Equal values have equal texts, even if each was encrypted separately. */
 export function canonicalJson(value: Json): string {
   if (typeof value === 'string') return JSON.stringify(comparableText(value))
   if (value === null || typeof value !== 'object') return JSON.stringify(value)
@@ -55,7 +55,7 @@ export function sameJson(a: Json, b: Json): boolean {
   return canonicalJson(a) === canonicalJson(b)
 }
 
-/** @returns undefined if the text isn't JSON. */
+/** @returns the value of JSON text; undefined if the text isn't JSON. */
 export function parsedJson(text: string): Json | undefined {
   try {
     return JSON.parse(text) as Json

@@ -15,8 +15,8 @@ export interface KnownId {
   /** The submission that the id belongs to; empty if unknown. */
   readonly submissionId: string
   /**
-   * True if the object with the id also contains `submission_id`. This submission then replaces a submission that was
-   * only inferred from where the id was found.
+   * True if the object with the id also contains `submission_id`. Such a stated submission replaces a submission that
+   * was only inferred from where the id was found.
    */
   readonly isStated?: boolean
 }
@@ -26,8 +26,8 @@ const MAX_VALUES = 1_000_000
 
 const KIND_OF_KEY: ReadonlyMap<string, KnownKind> = new Map(knownKinds.map((kind) => [`${kind}_id`, kind]))
 /**
- * Matches JSON text that may contain an id, without parsing the text. JSON inside a string doesn't match, because its
- * quotes are escaped.
+ * Matches JSON text that may contain an id. Other text needn't be parsed. JSON inside a string doesn't match, because
+ * its quotes are escaped.
  */
 const MENTIONS = new RegExp(`"(?:(?:${knownKinds.join('|')})_id|download_path|${[...recordLists.keys()].join('|')})"`)
 const DOCUMENT_PATH = /\/finalized-documents\/([0-9a-f-]{36})\/pdf(?:$|\?)/i
@@ -77,7 +77,7 @@ export function knownIdsIn(value: unknown, submissionId: string): KnownId[] {
 /**
  * Finds the records of a list such as `policies` that have their id in the field `id` instead of,
  * for example, `policy_id`.
- * @returns for each record: the usual name of that field, the id, and the record's `submission_id` or null.
+ * @returns for each record: the usual name of its id field, the id, and the record's `submission_id` or null.
  */
 function recordsIn(list: string, value: unknown) {
   const key = recordLists.get(list)
@@ -98,7 +98,7 @@ export function submissionsOfInsured(answer: unknown): string[] {
   return [...new Set([...named, ...listed])]
 }
 
-/** True if `one` is more reliable than `known`, an entry for the same id. */
+/** True if `known`, the earlier entry for the same id, is undefined or less reliable than `one`. */
 export function isBetterKnown(one: KnownId, known: KnownId | undefined): boolean {
   if (known === undefined || known.submissionId === '') return true
   return one.isStated === true && known.isStated !== true

@@ -3,7 +3,7 @@ import { entityNamed } from './entities.ts'
 import type { Field, ProtectionClass, Row } from './entity.ts'
 import type { Json } from './json.ts'
 
-/** Shown instead of a personal value. Users request such values row by row. */
+/** Shown instead of a personal value. Users reveal the values of one row at a time. */
 export const MASK = '••••'
 
 const MASKED: readonly ProtectionClass[] = ['personal', 'free', 'document', 'tax id']
@@ -33,7 +33,7 @@ const TELLING_LENGTH = 4
 const PERSONAL = /(?<![\w./])[\w.+-]+@[\w-]+(?:\.[\w-]+)+|(?<![\w-])(?:\d{3}-\d{2}-\d{4}|\d{2}-\d{7})(?![\w-])/g
 
 /**
- * @param text for example the answer of an AMS, which may repeat the data that it was sent.
+ * @param text such as the answer of an AMS, which may repeat sent data.
  * @param values values to mask; see `maskedValues`.
  * @returns the text with these values, e-mail addresses, and tax ids masked.
  */

@@ -53,8 +53,8 @@ export function goneAtAfter(stored: { readonly gone_at: TimeText | null }, via: 
 
 /**
  * Corrects a stored row from a full re-read. The row takes all new values, even null.
- * @param may returns false if a column's stored value must not be replaced or emptied. If such a column differs, `raw`
- * also keeps its stored value.
+ * @param may returns true if the new value of a column may replace its stored value. If not, and the values differ, the
+ * column and `raw` keep their stored values.
  */
 function correctRecord(stored: Row, newcomer: Row, may: (column: string) => boolean): Row {
   const row: Row = { ...stored, ...newcomer }
@@ -102,7 +102,7 @@ export function sameJsonText(a: string, b: string, aspect: (value: Json) => Json
   try {
     return sameJson(withStableLinks(aspect(parsed(a))), withStableLinks(aspect(parsed(b))))
   } catch {
-    // Too deeply nested to compare. Counts as different, so the new value is stored.
+    // A value is nested too deeply to compare. Treat the values as different, so that the new value is stored.
     return false
   }
 }

@@ -23,14 +23,14 @@ export interface Origin {
   readonly isFullRead: boolean
   /**
    * True if the record isn't on the first page of its feed read. The read may then have missed earlier records, because
-   * a record can appear on a page after that page was read.
+   * the service may have added them to a page that was already read.
    */
   readonly pagesBefore?: boolean
   /**
    * True if an operator replayed the delivery. The time until the delivery is applied then doesn't count as a delay.
    */
   readonly isReplayed?: boolean
-  /** True until a read of the feed has reached its end. While true, old records count as `backfill`. */
+  /** True until a read has reached the end of the feed. While true, old records count as `backfill`. */
   readonly firstFeedRead: boolean
   /**
    * Columns that a reconcile run may correct; for attachments, `<position>.<column>`. Default: all compared columns.

@@ -19,8 +19,9 @@ function qualified(is: (field: Field) => boolean): string[] {
 /**
  * @param allowed personal columns that may be sent, as `<table>.<column>`.
  * @param taxIdFields further keys of tax ids, in addition to the built-in keys.
- * @returns a function that filters a row of `entity`. It removes all other personal columns, and every key with an FEIN
- * or SSN at any depth. If nothing is removed, it returns the same row; otherwise a changed copy.
+ * @returns a function that filters a row of `entity`. The function removes the personal columns that aren't in
+ * `allowed`, and every key with an FEIN or SSN at any depth. If nothing is removed, the function returns the same row;
+ * otherwise a changed copy.
  */
 export function personalDataFilter(
   allowed: readonly string[],
@@ -69,7 +70,7 @@ function withoutMarks(text: string): Json {
   }) as Json
 }
 
-/** Removes the replaced values from text that is JSON. In other text, the mark `REMOVED` stays. */
+/** Removes from JSON text each value that equals `REMOVED`. Text that isn't JSON stays unchanged. */
 function textWithoutMarks(text: string): string {
   return parsedJson(text) === undefined ? text : JSON.stringify(withoutMarks(text))
 }

@@ -2,8 +2,8 @@
 export type ColumnPaths = Readonly<Record<string, readonly string[]>>
 
 /**
- * Where the columns of policies and insureds are in their records. The specification doesn't show the fields
- * of these records.
+ * Where to find the values of columns in the records of policies and insureds. The specification doesn't show the
+ * fields of these records.
  */
 export interface RecordFields {
   readonly policies: ColumnPaths

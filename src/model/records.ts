@@ -28,7 +28,7 @@ export interface ThreadMessage {
  */
 export interface ViewList {
   readonly table: string
-  /** Key columns with the same value in all rows, besides the submission: the parent row's key, or none. */
+  /** Key columns, besides the submission, that all rows share: the key of the parent row. Empty without a parent. */
   readonly of: Row
   /** Rows with the remaining key columns. Columns that the view omits keep their stored values. */
   readonly rows: readonly Row[]

@@ -33,8 +33,8 @@ export function searchWords(text: string): string[] {
 }
 
 /**
- * True if a text contains `part`. Ignores case and accents, and treats `_` as a space:
- * `quote received` finds `quote_received`.
+ * True if one of the texts contains `part`. Ignores case and accents, and treats `_` as a space: `quote received` finds
+ * `quote_received`.
  */
 export function haveText(texts: readonly (string | null)[], part: string): boolean {
   const plain = (text: string) => withoutAccents(text).replaceAll('_', ' ')

@@ -36,7 +36,7 @@ export interface TableView {
   saysGone(row: Row): boolean
 }
 
-/** @returns null if the view has no list of the table and no list of its parent table. */
+/** @returns the view's rows of a table; null if the view has no list of the table or of its parent table. */
 export function tableView(view: View, entity: Entity): TableView | null {
   const own = listIndex(view.lists, entity.table)
   // If the view has no list for a row, the list of its parent row decides: if the parent row is gone, the row

@@ -21,7 +21,8 @@ const RETRY_MS = 900_000
 const IDENTITY_RETRY_MS = 60_000
 const IDENTITY_EVERY_MS = 3_600_000
 /**
- * Longest wait for the identity of an account whose brokerage is already stored, before the first read of this process.
+ * Longest wait for the account's identity before the first read of this process.
+ * If the database doesn't have the account's brokerage yet, reading begins after one check.
  */
 const FIRST_IDENTITY_WAIT_MS = 30_000
 const FIRST_IDENTITY_PAUSE_MS = 1_000
@@ -33,8 +34,8 @@ export interface GateOptions extends ServiceParts {
   readonly account: string
   readonly client: UpstreamClient
   /**
-   * The account's base URL, credentials, and scope (see `accessOf`). If they change, a stopped account
-   * is checked again.
+   * The account's base URL, credentials, and scope (see `accessOf`). After a change, the next start or reload checks
+   * a stopped account immediately.
    */
   readonly access?: unknown
 }
@@ -43,8 +44,8 @@ export interface GateOptions extends ServiceParts {
  * Decides whether an account may be read. The account's state is one of these:
  * - `active`: the account is read.
  * - `suspended`: the service refused the credentials or all reads (trap 43). A refused token exchange suspends the
- *   account immediately. A refused token suspends the account only if the service refuses again a minute later, because
- *   one answer may be a fault.
+ *   account immediately. A refused token suspends the account only after a second refusal a minute later. A single
+ *   refusal may be a fault.
  * - `paused`: the credentials belong to another brokerage, or many known submissions are suddenly "not found".
  * For a stopped account, nothing is sent before `retry_at`. Then the gate checks the account's identity. If refused or
  * missing submissions were the reason for the stop, the gate also reads some submissions.
@@ -96,8 +97,8 @@ export class AccountGate {
    */
   async note(claim: Pick<ReadClaim, 'submissionId' | 'read' | 'lastReadAt'>, end: ClaimedReadEnd, begunAt: number): Promise<boolean> {
     if (end === 'refused') this.#noteRefused(claim.submissionId)
-    // Ignores detail reads (`outstanding`, `workspace`, `sessions`). Their result doesn't show whether the main
-    // reads are allowed.
+    // Ignore all other results of detail reads (`outstanding`, `workspace`, `sessions`). Only reads of feeds and
+    // requirements show whether submissions may be read.
     if (isDetail(claim.read)) return false
     if (end === 'read' || end === 'stalled') this.#refusals.clear()
     if (claim.lastReadAt === null) return false
@@ -140,7 +141,7 @@ export class AccountGate {
       await this.#undoMarks(missing)
       this.#wavePause = 'paused'
     } catch (error) {
-      // The database failed, so the account may not be paused. The same submissions may form a wave again.
+      // A write failed, so the account may still be active. After `reset`, the same submissions can form a wave again.
       this.#wave.reset()
       this.#wavePause = null
       throw error
@@ -161,8 +162,8 @@ export class AccountGate {
 
   /**
    * Checks the identity. The first check of a process is retried for a while, and reading waits for the result.
-   * Otherwise wrong credentials could mix another brokerage's data into the account, because its submissions may have
-   * the same ids, as in a copy of production.
+   * Otherwise, wrong credentials could mix another brokerage's data into the account. Both brokerages may have the same
+   * submission ids, as in a copy of production.
    * If the service never returns the identity, reading continues (trap 46).
    */
   async #checkIdentityPatiently(pinned: string | null, signal: AbortSignal): Promise<Identity> {
@@ -172,7 +173,7 @@ export class AccountGate {
     const canRetry = () => pinned !== null && !this.#hasCheckedIdentity && clock.steady() < until
     const waitMs = () => (canRetry() ? pauseMs : IDENTITY_RETRY_MS)
     let identity = await this.#checkIdentity(pinned, signal, waitMs)
-    // No retry during a pause, because nothing is sent.
+    // Don't retry during a pause, because the client then sends nothing.
     if (identity === 'unknown' && client.pause() !== null) return identity
     while (identity === 'unknown' && canRetry()) {
       await clock.sleep(pauseMs, signal)
@@ -196,7 +197,7 @@ export class AccountGate {
       if (pinned !== null && pinned !== brokerage) {
         await this.#stop(
           'paused',
-          `the credentials belong to brokerage ${brokerage}, but this account holds the data of ${pinned}. Configure them as an account of their own`,
+          `the credentials belong to brokerage ${brokerage}, but this account holds the data of ${pinned}. Configure them as a separate account`,
         )
         return 'stopped'
       }
@@ -235,8 +236,8 @@ export class AccountGate {
   }
 
   /**
-   * After many consecutive refusals, reads some other submissions. If all of them are refused too,
-   * suspends the account.
+   * After many consecutive refusals, reads the submissions that `submissionsToProbe` chooses. If the service
+   * refuses these reads too, suspends the account.
    * @returns true if the account was suspended.
    */
   async #suspendIfAllRefused(signal: AbortSignal): Promise<boolean> {
@@ -257,7 +258,7 @@ export class AccountGate {
     if (reason.startsWith(REFUSED_REASON))
       return refusalIn(await probe(client, await someSubmissions(db.read, account, SAMPLE), signal)) !== null
     if (!reason.startsWith(WAVE_REASON)) return false
-    // Submissions that were never read are included, because all other submissions may be gone.
+    // Also read submissions that were never read before, because all other submissions may be gone.
     const known = [...(await sampleReadSubmissions(db.read, account, SAMPLE)), ...(await sampleUnreadSubmissions(db.read, account, SAMPLE))]
     const answers = await probe(client, [...new Set(known)], signal)
     return !answers.some(({ kind }) => kind === 'read')
@@ -265,7 +266,7 @@ export class AccountGate {
 
   /**
    * True if reads of known submissions are refused too. A 404 or 422 of `/broker/me` alone means nothing, because the
-   * specification doesn't define its status for inactive credentials.
+   * specification doesn't define which status `/broker/me` returns for inactive credentials.
    */
   async #areReadsRefused(signal: AbortSignal): Promise<boolean> {
     const { db, account, client } = this.#o
@@ -282,7 +283,7 @@ export class AccountGate {
     this.#checkIdentityAt = Number.NEGATIVE_INFINITY
     this.#refusedAt = null
     const { db, account, log } = this.#o
-    // Stored twice, because computing the fingerprint takes time. The first write stops the reads immediately.
+    // The first write stops the reads immediately. The second write adds a fingerprint, which takes time to compute.
     await stopAccount(db, account, state, reason, RETRY_MS, null)
     const refusedWith = await this.#refusedWith()
     if (refusedWith !== null) await stopAccount(db, account, state, reason, RETRY_MS, refusedWith)
@@ -298,5 +299,5 @@ type Identity = 'known' | 'unknown' | 'stopped'
 
 const WAVE_REASON = 'many submissions that were read before are suddenly not found'
 /** Reasons for a suspension begin with this text if the credentials are refused. */
-export const CREDENTIALS_REFUSED = 'the service refuses the credentials'
-const REFUSED_REASON = 'the service accepts the credentials, but refuses every read'
+export const CREDENTIALS_REFUSED = 'the service rejects the credentials'
+const REFUSED_REASON = 'the service accepts the credentials, but rejects every read'

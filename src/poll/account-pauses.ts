@@ -22,8 +22,8 @@ export interface AccountPausesOptions extends Pick<ServiceParts, 'db' | 'clock' 
 }
 
 /**
- * Stores the pauses that the service requests (trap 49). Operators, other processes, and the next start can
- * then see them.
+ * Stores the pauses that the service requests (trap 49). Operators and other processes can then see the pauses,
+ * also after a restart.
  */
 export class AccountPauses implements Service, PauseWatch {
   readonly name = 'pauses'

@@ -41,8 +41,8 @@ export interface AccountPollerOptions extends GateOptions {
 
 /**
  * Runs the due reads of one account, requested reads first. A stopped account isn't read.
- * Failing reads get at most a quarter of the slots, or one slot if there are fewer than four. So they don't delay other
- * reads.
+ * Failing reads get at most a quarter of the slots, so that other reads aren't delayed. With fewer than four slots,
+ * failing reads get one slot.
  * With three or more slots, background reads get at least one slot, even if feeds are busy.
  */
 export class AccountPoller implements Service {
@@ -165,8 +165,8 @@ export class AccountPoller implements Service {
   }
 
   /**
-   * True if the read would only fail, because the service became unavailable, or this kind of read was switched off,
-   * while the read waited.
+   * True if the read would only fail: while the read waited, the service became unavailable, or this kind of read was
+   * switched off.
    */
   #isPointless({ read }: ReadClaim): boolean {
     const { client, switches } = this.#o

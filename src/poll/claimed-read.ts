@@ -18,7 +18,7 @@ import { AuthRefusedError, isForbidden, UpstreamPermanentError, upstreamClass } 
 import { afterDeclined } from './declined.ts'
 import { fullReadIntervalMs, type PollPolicy, pollIntervalMs, readIntervalMs } from './intervals.ts'
 
-/** Lease of a read. Each page renews it. */
+/** Lease of a read. Each page renews the lease. */
 export const READ_LEASE_MS = LONGEST_LEASE_MS
 const FAILURE_BASE_MS = 1_000
 /**
@@ -30,7 +30,7 @@ const FAILURE_CAP_MS = 900_000
 /** Backoff after a feed read that stopped before the feed's end, for example because a cursor repeated (trap 2). */
 const STALL_BASE_MS = 1_000
 const STALL_CAP_MS = 30_000
-/** Backoff after a stopped feed read that used many requests. It grows up to the longest poll interval. */
+/** Backoff after a stopped feed read that used many requests. The backoff grows up to `poll.maxMs`. */
 const COSTLY_STALL_BASE_MS = 60_000
 /**
  * Waits after the first, the second, and each later consecutive 404. After the third 404, the submission counts as
@@ -49,7 +49,7 @@ export interface ClaimedReadOptions extends ServiceParts {
  * - `read`: success
  * - `stalled`: the feed read stopped before the end of the feed
  * - `gone`: 404
- * - `refused`: the service refused every credential, or refused a main read (for example with 401 or 403)
+ * - `refused`: the service refused every credential, or refused a feed or the requirements (such as with 401 or 403)
  * - `declined`: a detail read was answered with 403 or 404
  * - `failed`: another failure
  */
@@ -206,7 +206,7 @@ async function settleFailure(o: ClaimedReadOptions, claim: ReadClaim, error: unk
     error: messageOf(error).slice(0, 500),
   }
   if (error instanceof AuthRefusedError) {
-    // The gate suspends the account. The read stays due.
+    // The service refused every credential, so the gate checks the account. The read stays due.
     const ranked = isDetail(claim.read) ? rank.background : rank.routine
     await o.db.write('read-refused', (tx) => settleRead(tx, claim, { ...kept, rank: ranked, dueInMs: 0, failures: claim.failures }))
     return 'refused'

@@ -2,8 +2,8 @@ import type { ReadClaim, ReadSettlement } from '../store/reads/claims.ts'
 import { rank } from '../store/reads/reads.ts'
 
 /**
- * Waits after consecutive refusals. The first wait is short, because the service may not offer the read for a
- * new submission yet.
+ * Waits in ms after the first, the second, and each later consecutive refusal. The first wait is short, because the
+ * service may offer the read for a new submission soon.
  */
 const WAIT_MS = [120_000, 3_600_000, 86_400_000] as const
 

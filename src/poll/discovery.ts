@@ -39,7 +39,7 @@ const MAX_NEW = 10_000
 const MAX_PATHS = 10_000
 const KEPT_CHARS = { plain: 1024 * 1024, expanded: 16 * 1024 } as const
 const RETRY_BASE_MS = 60_000
-/** If a path that contains an id is refused, its interval grows up to this multiple of `everyMs`. */
+/** Longest wait until a refused path with an id is read again, as a multiple of `everyMs`. */
 const LONGEST_PROBE_FACTOR = 32
 const FAILURES_TO_LOG = 3
 /** If the identity stays unknown for this many ticks (about a minute), a warning is logged. */
@@ -60,7 +60,7 @@ export interface DiscoveryOptions extends GateOptions {
 
 interface Tracked {
   readonly found: number
-  /** True if the answer contains more new submissions than `maxNew`. The others wait for the next read of the path. */
+  /** True if the answer has more new submissions than `maxNew`. The next read of the path tracks more submissions. */
   readonly limited: boolean
 }
 
@@ -74,7 +74,7 @@ export class Discovery extends DueLoop<PathClaim> {
   #identifiedAt = Number.NEGATIVE_INFINITY
   #pausedUntil = Number.NEGATIVE_INFINITY
   #unidentifiedTicks = 0
-  /** When a failure of each path from the settings was last logged, by the steady clock. */
+  /** Time of the last logged failure of each path from the settings, by the steady clock. */
   readonly #loggedAt = new Map<string, number>()
 
   constructor(options: DiscoveryOptions) {
@@ -254,7 +254,7 @@ export class Discovery extends DueLoop<PathClaim> {
     const { clock, everyMs } = this.#o
     const failures = claim.failures + 1
     const isTransient = error instanceof UpstreamTransientError
-    // Throttling pauses all paths, because they have the lowest priority.
+    // Throttling pauses all paths, because discovery has the lowest priority.
     if (kind === 'throttled') this.#pausedUntil = clock.steady() + Math.max(RETRY_BASE_MS, retryAfterOf(error))
     const isExpanded = claim.path !== claim.name
     const refusedMs = isExpanded ? doublingMs(failures, everyMs, everyMs * LONGEST_PROBE_FACTOR) : everyMs

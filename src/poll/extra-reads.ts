@@ -32,7 +32,7 @@ const PAUSE_MS = 20
 const RETRY_BASE_MS = 60_000
 const MAX_IDS = 1_000
 
-/** A path from the settings. */
+/** A path from the setting `extra_reads`. */
 export interface ExtraRead {
   readonly name: string
   /** Path below the base URL. `{submission_id}` is replaced by the id of each submission. */
@@ -51,7 +51,7 @@ export interface ExtraReadsOptions extends GateOptions {
 export class ExtraReads extends DueLoop<PathClaim> {
   readonly #o: ExtraReadsOptions
   #scheduleAt = Number.NEGATIVE_INFINITY
-  /** If the service throttles one of these reads, all of them wait until this time (trap 49). */
+  /** If the service throttles an extra read, all extra reads wait until this time (trap 49). */
   #pausedUntil = Number.NEGATIVE_INFINITY
   /** Names of reads whose failure was logged after their last success. */
   readonly #logged = new Set<string>()
@@ -121,7 +121,7 @@ export interface ExtraReadFailure {
 }
 
 /**
- * Runs one claimed extra read and schedules the next one.
+ * Runs one claimed extra read and schedules the next read.
  * @returns why the read failed, and the pause that the service requested; null on success.
  * @throws LeaseLostError if another process has the read; database errors; the abort reason of `signal`.
  */
@@ -166,7 +166,7 @@ async function keep(o: ExtraReadsOptions, claim: PathClaim, cause: Cause, answer
 async function fail(o: ExtraReadsOptions, claim: PathClaim, error: unknown, outcome: string): Promise<string> {
   const everyMs = everyOf(o, claim)
   const reason = messageOf(error).slice(0, 500)
-  // A refusal of the account doesn't count as a failure of this path. The account's poller handles it.
+  // A refusal of the account doesn't count as a failure of this path. The account's poller handles the refusal.
   const isOfAccount = error instanceof AuthRefusedError
   const failures = isOfAccount ? claim.failures : claim.failures + 1
   const isTransient = isOfAccount || error instanceof TokenNotTakenError || error instanceof UpstreamTransientError

@@ -18,14 +18,17 @@ const PAUSE_MS = 20
 
 /**
  * Requests a full re-read of all feeds after a log divergence, and records when all re-reads are done. Several
- * processes may run this.
+ * processes may run this service.
  */
 export class ReadAllAgain implements Service {
   readonly name = 'full re-reads after a log divergence'
   readonly #db: Db
   readonly #log: Log
   readonly #accounts: readonly string[]
-  /** Log epoch whose re-reads are checked. `#doneUpTo`: position of the last completed submission, by account. */
+  /**
+   * `#epoch`: log epoch that `#doneUpTo` belongs to.
+   * `#doneUpTo`: position of the last completed submission, by account.
+   */
   #epoch = ''
   readonly #doneUpTo = new Map<string, string>()
 

@@ -11,8 +11,8 @@ const POLLS_PER_BIND = 4
 /** The wait for a bind request grows to this share of the time since its last change, up to `maxMs`. */
 const QUIET_SHARE = 1 / 4
 /**
- * Statuses that count as final. `bind_failed` isn't final, because the service reviews such requests. Even a final
- * status may change, so final bind requests are still read, but rarely (trap 60).
+ * Statuses of bind requests that count as final. `bind_failed` isn't final, because the service reviews such requests.
+ * Even a final status may change, so final bind requests are still read, but rarely (trap 60).
  */
 const FINAL_STATUSES: ReadonlySet<unknown> = new Set(['bound', 'cancelled', 'declined', 'expired'])
 

@@ -20,7 +20,7 @@ import { declinedWaitMs } from './declined.ts'
 import { idWaitMs, isFinalStatus } from './id-intervals.ts'
 import type { PollPolicy } from './intervals.ts'
 
-/** Waits after consecutive 404s. A 404 is normal for a new id (trap 79). */
+/** Waits in ms after the first and each later consecutive 404. A 404 is normal for a new id (trap 79). */
 const NOT_FOUND_WAIT_MS = [30_000, 120_000, 3_600_000, 6 * 3_600_000, 86_400_000] as const
 const FAILURE_BASE_MS = 1_000
 const FAILURE_CAP_MS = 900_000
@@ -90,7 +90,7 @@ function namedIn(claim: IdClaim, cause: Cause, answer: unknown): Observation[] {
           .slice(0, MAX_SUBMISSIONS)
       : []
   const tracked = others.map((id): Observation => ({ kind: 'request', account, submissionId: id, cause, reads: [], trackedVia: 'insured' }))
-  // A policy of an insured may belong to any of the insured's submissions. So no submission is assumed for it.
+  // A policy of an insured may belong to any of the insured's submissions. Store the policy's id without a submission.
   const ids = knownIdsIn(answer, read === 'insured' ? '' : submissionId)
   return ids.length === 0 ? tracked : [...tracked, { kind: 'named', account, submissionId, cause, ids, via: read }]
 }
@@ -105,7 +105,7 @@ function stateFact(claim: IdClaim, cause: Cause, view: View, readAt: string): St
  * record is read rarely.
  */
 async function settleMiss(o: IdReadOptions, claim: IdClaim, cause: Cause, error: string): Promise<'gone'> {
-  // A command doesn't confirm a 404.
+  // A read by a command only raises the number from 0 to 1, so that commands don't confirm a 404.
   const notFound = cause === 'command' ? Math.max(1, claim.notFound) : claim.notFound + 1
   const isGone = claim.lastReadAt !== null && notFound >= NOT_FOUND_TO_CONFIRM
   const dueInMs = NOT_FOUND_WAIT_MS[Math.min(notFound, NOT_FOUND_WAIT_MS.length) - 1] ?? NOT_FOUND_WAIT_MS[0]

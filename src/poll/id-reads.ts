@@ -61,7 +61,7 @@ export class IdReads extends DueLoop<IdClaim> {
 
   protected override async rest(signal: AbortSignal): Promise<void> {
     const { db, clock } = this.#o
-    // A new id also sends this signal.
+    // Storing a new id sends this signal.
     await db.signals.wait('reads', TICK_MS, signal)
     await clock.sleep(0, signal)
   }

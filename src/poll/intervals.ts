@@ -30,7 +30,7 @@ export function pollIntervalMs(policy: PollPolicy, quietForMs: number, clock: Pi
   return jitter(interval, clock)
 }
 
-/** The interval of detail reads (`outstanding`, `workspace`, `sessions`): this many poll intervals, within limits. */
+/** Detail reads (`outstanding`, `workspace`, `sessions`) wait this many poll intervals, within limits. */
 const POLLS_PER_DETAIL = 4
 
 /**
@@ -55,8 +55,8 @@ export function fullReadIntervalMs(policy: PollPolicy, quietForMs: number, clock
 }
 
 /**
- * @returns the longest wait of each read, for each range of the time since the last activity. The shortest
- * range comes first.
+ * @returns the longest wait of each read, for each range of the time since the last activity. The range of the
+ * most recent activity comes first.
  */
 export function longestIntervals(policy: PollPolicy): LongestWaits[] {
   const noJitter = { random: () => 0 }

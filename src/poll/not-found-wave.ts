@@ -1,7 +1,7 @@
 import type { Clock } from '../base/clock.ts'
 import { type ReadKind, readKinds } from '../model/reads.ts'
 
-/** Answers older than this don't count for a wave. */
+/** A wave is many 404s within this many ms. Older answers don't count. */
 export const WAVE_WINDOW_MS = 600_000
 /**
  * Number of submissions answered with 404 that form a wave. An account with fewer submissions needs all of them, but
@@ -19,9 +19,9 @@ export class NotFoundWave {
   readonly #clock: Clock
   readonly #latest = new Map<string, { gone: boolean; at: number }>()
   /**
-   * Reads that were answered with 404 in an earlier wave. If a read still gets 404 after the account is active
-   * again, its submission is really gone. The read then doesn't count for another wave, which would only pause
-   * the account again.
+   * All reads of the submissions of earlier waves. If such a read still gets 404 after the account is active again,
+   * the submission is really gone. The read then doesn't count for another wave, which would only pause the account
+   * again.
    */
   readonly #pastWaves = new Set<string>()
 
@@ -47,8 +47,7 @@ export class NotFoundWave {
 
   /**
    * @param readBefore number of submissions that were ever read.
-   * @returns true if enough submissions (`WAVE`) were answered with 404, and these are at least half of the submissions
-   * with a recent answer.
+   * @returns true if the recent answers have enough 404s (see `WAVE`), and at least as many 404s as other answers.
    */
   isWave(readBefore: number): boolean {
     const needed = Math.max(SMALLEST_WAVE, Math.min(WAVE, readBefore))
@@ -65,7 +64,7 @@ export class NotFoundWave {
     return missing
   }
 
-  /** Adds a submission to the last wave, for example because its read was in flight when the wave ended. */
+  /** Adds a submission to the past waves, for example because its read was in flight when the wave ended. */
   join(submissionId: string): void {
     for (const read of readKinds) this.#pastWaves.add(keyOf(submissionId, read))
     for (const oldest of this.#pastWaves) {

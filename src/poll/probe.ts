@@ -29,8 +29,8 @@ export async function probe(client: UpstreamClient, submissionIds: readonly stri
 }
 
 /**
- * @returns the message of the last refusal, if all answers other than 404 are refusals. Otherwise, or if every answer
- * is 404, null.
+ * @returns the message of the last refusal, if the service answered each read with a refusal or a 404.
+ * Returns null if no read was refused, or if a read succeeded or failed for another reason.
  */
 export function refusalIn(answers: readonly ProbeOutcome[]): string | null {
   const found = answers.filter(({ kind }) => kind !== 'gone')

@@ -29,8 +29,8 @@ export interface ReadSwitchesOptions extends Pick<ServiceParts, 'db' | 'clock' |
 /**
  * Decides which reads of an account are switched off:
  * - reads that the settings omit
- * - reads that the service refuses (403 or 404) for several submissions, although it answers the requirements read of
- *   these submissions. Such a read is retried daily.
+ * - reads that the service refuses (403 or 404) for several submissions, although the requirements reads of these
+ *   submissions succeed. A refused read is retried daily.
  */
 export class ReadSwitches implements Service {
   readonly name: string
@@ -69,10 +69,10 @@ export class ReadSwitches implements Service {
   }
 
   /**
-   * Records a refusal (403 or 404). Ignores refusals that were in flight when the read was switched off, because they
-   * would postpone the next retry.
-   * @param wasRead true if this read of the submission, or this id, ever succeeded. If false, the record may not exist
-   * yet. The refusal is then ignored if the read ever succeeded for another record.
+   * Records a refusal (403 or 404). Ignores refusals that arrive after the read was switched off, because these
+   * refusals would postpone the next retry.
+   * @param wasRead true if this read ever succeeded for the submission or id. If false, the record may not exist
+   * yet. Then the refusal is ignored if the read ever succeeded for another record.
    */
   async noteDeclined(read: OptionalRead, submissionId: string, wasRead: boolean): Promise<void> {
     const { db, account, log } = this.#o
@@ -85,11 +85,11 @@ export class ReadSwitches implements Service {
     this.#declined.delete(read)
     this.#off = new Set([...this.#off, read])
     this.#refused.add(read)
-    const reason = `the service refuses it (403 or 404) for ${SEVERAL} submissions whose other reads succeed`
+    const reason = `the service rejects it (403 or 404) for ${SEVERAL} submissions whose other reads succeed`
     if (await this.#store(() => switchReadOff(db, account, read, reason, RETRY_MS)))
       log.warn(
         { account, read },
-        `the service refuses the read ${read} of account ${account} (403 or 404) for several submissions whose other reads succeed; it is switched off and retried daily`,
+        `the service rejects the read ${read} of account ${account} (403 or 404) for several submissions whose other reads succeed; the read is disabled and retried daily`,
       )
   }
 

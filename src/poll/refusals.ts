@@ -1,4 +1,4 @@
-/** After this many consecutive refusals, the service may refuse the account itself. */
+/** This many consecutive refusals suggest that the service refuses the whole account. */
 const RUN = 10
 
 /** Counts consecutive refused reads of an account. */

@@ -10,10 +10,10 @@ import { type Failure, readNow } from './read-now.ts'
 import type { FailedRead, SyncOptions } from './sync-options.ts'
 
 /**
- * Reads the bind requests, policies, and insureds of these submissions immediately. Also reads the ids that
+ * Reads the bind requests, policies, and insureds of the given submissions immediately. Also reads the ids that
  * the answers name.
  * @param submissionIds known submissions; `['']`: ids that belong to no submission.
- * @param off the kinds of reads that are switched off. They are skipped.
+ * @param off kinds of reads to skip, because they are switched off.
  */
 export async function syncIds(
   o: SyncOptions,
@@ -49,7 +49,7 @@ async function readId(o: SyncOptions, claim: IdClaim, signal: AbortSignal): Prom
   return { reason: `${claim.id}: ${reason}`, isFinal: end !== 'failed' }
 }
 
-/** Runs extra reads immediately. @param submissionIds `['']`: extra reads without `{submission_id}`. */
+/** Runs extra reads immediately. @param submissionIds known submissions; `['']`: paths without `{submission_id}`. */
 export async function syncExtraReads(o: SyncOptions, submissionIds: readonly string[], signal: AbortSignal): Promise<FailedRead[]> {
   const { account, db, extraReads: reads = [] } = o
   const names = namesOf(reads, submissionIds[0] !== '')

@@ -82,7 +82,7 @@ export class Sync {
     if (await this.#gate.note(claim, end, begunAt)) this.#stopReason = `account ${account} is paused: many submissions are not found`
     if (end === 'read') return null
     if (end === 'refused' && (await this.#gate.isClosed(signal)))
-      this.#stopReason = `account ${account} is suspended: the service refuses its credentials, or every read; see \`submission-mirror account list\``
+      this.#stopReason = `account ${account} is suspended: the service rejects its credentials, or every read; see \`submission-mirror account list\``
     const isGone = end === 'gone'
     return { reason: isGone ? 'not found' : ((await readError(db.read, claim)) ?? 'it could not be read'), isFinal: isGone }
   }

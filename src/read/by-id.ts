@@ -14,7 +14,7 @@ export interface IdRequest {
   readonly submissionId: string
 }
 
-/** The record as a view, and the raw answer of the service. The raw answer may contain ids of other records. */
+/** The record in the mirror's terms (`view`), and the service's raw answer, which may contain ids of other records. */
 export interface IdAnswer {
   readonly view: View
   readonly answer: unknown

@@ -37,8 +37,8 @@ interface Stall {
 }
 
 /**
- * Result of a feed read. `stall` is set if the read stopped before the end of the feed, for example because a cursor
- * repeated (trap 2).
+ * Result of a feed read. `stall` is set if the read stopped before the end of the feed. For example, a cursor repeated
+ * (trap 2).
  */
 export interface FeedReadEnd {
   readonly stall: Stall | null

@@ -17,7 +17,7 @@ interface BodyLimits {
   readonly limitBytes: number
   /**
    * Memory that all bodies share. `readBody` reserves each body's bytes. The caller must release the bytes of a
-   * complete body; `readBody` releases those of an incomplete body.
+   * complete body. `readBody` releases the bytes of an incomplete body.
    */
   readonly memory: MemoryBudget
   readonly deadline: Deadline

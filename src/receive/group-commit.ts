@@ -18,7 +18,7 @@ interface GroupCommitOptions {
   readonly appender: Appender
   readonly log: Log
   readonly observer: Observer
-  /** Maximum total size of waiting bodies, in bytes. If a delivery would exceed it, the delivery is answered 503. */
+  /** Maximum total size of waiting bodies, in bytes. If a delivery would exceed this size, the answer is 503. */
   readonly waitingBytes: number
 }
 
@@ -83,7 +83,7 @@ export class GroupCommit {
 
   /**
    * Waits until the event loop has read requests that already arrived, which takes a few hundred microseconds.
-   * SQLite then stores them in one commit. On Postgres, waits for one turn only, because requests are also
+   * SQLite then stores their deliveries in one commit. On Postgres, waits for one turn only, because requests are also
    * read during a commit.
    */
   async #gather(): Promise<void> {
@@ -142,8 +142,8 @@ export class GroupCommit {
     const { log } = this.#o
     const failures = outcomes.filter((outcome) => outcome !== null)
     const [failure] = failures
-    // If all of several deliveries failed, or the only one failed with a TransientError, the database is the cause.
-    // Otherwise each failed delivery itself may be the cause.
+    // If all of several deliveries failed, or a single delivery failed with a TransientError, the database is the
+    // cause. Otherwise, each failed delivery itself may be the cause.
     if (failure !== undefined && failures.length === batch.length && (batch.length > 1 || failure instanceof TransientError)) {
       if (this.#notStored === 0)
         log.error({ err: failure }, `deliveries cannot be stored now and are answered 503 (${messageOf(failure)}). The sender repeats them`)

@@ -50,7 +50,7 @@ interface DeliveryRequest {
   onManyChunks(): void
 }
 
-/** Time limit for an answer. The service waits 10 s for it (trap 29). */
+/** Time limit for an answer. The service stops waiting after 10 s (trap 29). */
 const ANSWER_WITHIN_MS = 8_000
 /**
  * Memory for bodies of requests in flight, in bytes. Bodies that wait to be stored have a limit of the same size. Both
@@ -192,7 +192,7 @@ export class Receiver {
   /**
    * Verifies the signature of a body. An address with many bad signatures may still send a good signature, so its
    * bodies are verified too. Its large bodies are verified one at a time, each in a new turn of the event loop.
-   * @returns null if too many of these large bodies are waiting.
+   * @returns the result; null if too many of these large bodies are waiting.
    */
   async #verify(
     { verifier }: ReceivingAccount,

@@ -62,7 +62,7 @@ async function replayOne({ store, appender, lastUses, verifiers }: ReplayRejecte
   if (record.body === null) return record.reason
   if (record.body_cut) return 'body_cut'
   const body = store.original(record.body, record)
-  // Protected text was dropped from the stored body, so the signature can't match the body. The feeds
+  // If protected text was dropped from the stored body, the signature can't match the body. The feeds
   // provide the content instead.
   if (body.includes(`"${DROPPED}`)) return 'body_protected'
   const verified = verifier.verifyAt(msFromTime(receivedAt), record.headers, body)

@@ -14,7 +14,7 @@ import { Receiver, type ReceiverOptions } from './receiver.ts'
 
 interface StartReceiverOptions extends Omit<ReceiverOptions, 'bodyLimitBytes'> {
   readonly config: Omit<Config['receiver'], 'publicUrl'>
-  /** Stores counts of rejected connections. */
+  /** Stores counts of rejected connections for the process that checks alarms. */
   readonly keepRejections: RejectionsOptions['keep']
 }
 
@@ -72,7 +72,7 @@ export async function startReceiver(options: StartReceiverOptions): Promise<Runn
     async stop(graceMs) {
       const closed = app.close()
       await endsWithin(clock, graceMs, receiver.drain())
-      // Waits one turn. Answers that were just sent are then written before the connections are closed.
+      // Waits one turn of the event loop, so that the last answers are written before the connections are closed.
       await new Promise<void>((resolve) => setImmediate(resolve))
       server.closeAllConnections()
       await closed
@@ -134,8 +134,8 @@ function createServer(
   app.post('/webhooks', handle)
   app.setNotFoundHandler((_request, reply) => send(reply, answers.unknown))
   app.setErrorHandler((error: FastifyError, request, reply) => {
-    // Fastify rejects a missing or malformed Content-Type before it calls `handle`. The receiver accepts any type.
     if (request.is404) return send(reply, answers.unknown)
+    // Fastify rejects a missing or malformed Content-Type before it calls `handle`. The receiver accepts any type.
     if (error.code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') return handle(request, reply)
     log.error({ err: error }, 'a request was answered 503 because of an unexpected error')
     return send(reply, answers.unavailable)

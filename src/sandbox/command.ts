@@ -31,7 +31,7 @@ export const sandboxCommandSchema = z.strictObject({
    * minutes at the default of 1.
    */
   speed: z.coerce.number().positive().max(10_000).optional(),
-  /** With `none`, there are no submissions at first, and only API calls change the data. */
+  /** With `none`, there are no submissions at first, and only requests change the data. */
   story: z.enum(['full', 'none']).default('full'),
   faults: z.string().transform(readFaults).default('none'),
   eventsPayload: z.enum(eventsPayloads).default('events'),

@@ -52,8 +52,8 @@ export interface UpstreamClient {
    */
   document<T>(place: DocumentPlace, take: TakeDocument<T>, signal?: AbortSignal): Promise<T>
   /**
-   * Gets a path from the settings with background priority. A failure affects neither the circuit nor the rate. If the
-   * token is refused, it isn't renewed.
+   * Gets a path from the settings with background priority. A failure affects neither the circuit nor the rate. A
+   * refused token isn't renewed.
    * @param path relative to the base URL, with or without a query.
    * @returns the body as text and as JSON.
    */
@@ -173,7 +173,7 @@ class Reader {
     for (;;) {
       const { items, bodyLimitBytes } = this.#pageSizes.of(call)
       const limit = String(items)
-      // A placeholder such as `since=` would be an invalid cursor (trap 4).
+      // Without a cursor, send no `since`. An empty `since=` would be an invalid cursor (trap 4).
       const query = since === null ? { limit } : { since, limit }
       try {
         return await this.read(call, { query, bodyLimitBytes }, (_, body, chars) => this.#pageIn(call, body, chars), options)
@@ -251,8 +251,8 @@ class Reader {
       return await once(token)
     } catch (error) {
       if (upstreamClass(error) !== 'auth') throw error
-      // For `me`, even a new token is renewed. If the service refuses `me` with the renewed token too, the
-      // credentials are bad.
+      // For `me`, renew even a token that was fetched a moment ago. If the service refuses `me` with the renewed token
+      // too, the credentials are bad.
       this.#tokens.invalidate(token, call.operation === 'me')
       const renewed = await this.#tokens.get(options.signal)
       if (renewed === token) throw error

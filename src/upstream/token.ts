@@ -36,9 +36,9 @@ const CALL: Call = { operation: 'token', submissionId: null, withCursor: false }
 
 /** A token is renewed when this share of its lifetime has passed. */
 const RENEW_AFTER = 0.8
-/** Pause after a failed exchange if the credentials weren't refused. */
+/** Minimum pause in ms after an exchange that failed for a reason other than refused credentials. */
 const FAILED_HOLD_MS = 1_000
-/** After a refused token is dropped, further refusals within this time don't cause another renewal. */
+/** After a refused token is dropped, further refusals within this many ms don't cause another renewal. */
 const NEW_MS = 3_000
 
 /**
@@ -146,7 +146,7 @@ export class TokenSource {
       }
     }
     const advice = isMissing ? '; the service has no token endpoint there: check BROKER_API_BASE_URL first' : ''
-    throw new AuthRefusedError('auth', CALL, `every credential of the account is refused; the last: ${refusal}${advice}`)
+    throw new AuthRefusedError('auth', CALL, `the service rejects every credential of the account; the last: ${refusal}${advice}`)
   }
 
   async #exchange(credential: Credential): Promise<FetchedToken> {
@@ -166,7 +166,7 @@ export class TokenSource {
     const { account } = this.#options
     this.#parts.log.warn(
       { account, credential: id, err: error },
-      `credential ${id} of account ${account} is refused (${error.message}): compare its id, secret and scope with the portal, or remove it from the settings`,
+      `credential ${id} of account ${account} was rejected (${error.message}): compare its id, secret and scope with the portal, or remove it from the settings`,
     )
   }
 

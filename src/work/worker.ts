@@ -77,8 +77,8 @@ export class Worker implements Service {
   }
 
   /**
-   * Waits until another batch can start. If the worker claimed the next batch earlier, the lease would run
-   * while the batch waits.
+   * Waits until another batch can start. If the worker claimed the next batch before that, the batch would use up its
+   * lease while waiting.
    */
   async #waitForSlot(): Promise<void> {
     while (this.#queue.pending >= this.#queue.concurrency) await once(this.#queue, 'next')

@@ -55,7 +55,7 @@ describe.each(onSqlite)('alarms of a mirror on $name', (database) => {
     expect(await runHere(['alarm', 'test', 'nobody'], env)).toEqual({
       code: 2,
       out: '',
-      err: 'the settings have no alert recipient "nobody"; there is oncall\n',
+      err: 'the settings have no alert recipient "nobody"; known: oncall\n',
     })
     // Also without a database, which may be the problem.
     const away = { ...env, DATABASE_URL: `sqlite:${join(tmpdir(), 'submission-mirror-none', 'mirror.db')}` }

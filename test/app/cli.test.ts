@@ -72,7 +72,7 @@ describe('the command line', () => {
     ['outbox resend', "'outbox resend'\n(Did you mean destination resend?)"],
     ['resend', "'resend'\n(Did you mean destination resend?)"],
     ['inbox retry', "'inbox retry'\n(Did you mean inbox replay?)"],
-    ['quote zzzzzz', "'quote zzzzzz'\n(there is list)"],
+    ['quote zzzzzz', "'quote zzzzzz'\n(known: list)"],
     ['reconcile lst', "'reconcile lst'\n(Did you mean reconcile list?)"],
   ])('suggests names similar to %s, and shows no help for it', async (words, suggestion) => {
     const ended = await runHere(words.split(' '), {})

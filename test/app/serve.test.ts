@@ -103,7 +103,7 @@ describe.each(onSqlite)('a served mirror on $name', (database) => {
     expect(rejected).toMatchObject({ reason: 'missing_headers' })
     expect((await runHere(['inbox', 'show', '--rejected', String(rejected?.rejected_id)], env)).out).toContain('missing_headers')
     const replayed = await runHere(['inbox', 'replay', '--rejected'], env)
-    expect(replayed.out).toContain('0 rejected deliveries verified')
+    expect(replayed.out).toContain('0 rejected deliveries were verified')
     expect(await serve.stop()).toBe(0)
   })
 

@@ -49,7 +49,7 @@ describe('circuit', () => {
     expect(circuit.admit()).toEqual({ probe: false })
   })
 
-  test('opens for longer after a failed probe, up to a minute; after a cancelled probe the next request probes', () => {
+  test('opens for longer after a failed probe, up to a minute; after a canceled probe the next request probes', () => {
     const { clock, circuit, send } = bench()
     for (let n = 0; n < 10; n += 1) send('dead')
     const waits: number[] = []

@@ -13,7 +13,7 @@ it.each([
 })
 
 it('lists all names when none is near', () => {
-  expect(meantOrListed('zz', ['acme', 'beta'])).toBe('there are acme, beta')
-  expect(meantOrListed('zz', [], 'none yet')).toBe('there is none yet')
+  expect(meantOrListed('zz', ['acme', 'beta'])).toBe('known: acme, beta')
+  expect(meantOrListed('zz', [], 'none yet')).toBe('known: none yet')
   expect(meantOrListed('acmee', ['acme', 'beta'])).toBe('did you mean acme?')
 })

@@ -30,7 +30,7 @@ const benches: Readonly<Record<string, () => Promise<BenchRow[]>>> = {
 const chosen = process.argv.slice(2)
 const unknown = chosen.filter((name) => !(name in benches))
 if (unknown.length > 0) {
-  console.error(`no such bench: ${unknown.join(', ')}; there are ${Object.keys(benches).join(', ')}`)
+  console.error(`no such bench: ${unknown.join(', ')}; known: ${Object.keys(benches).join(', ')}`)
   process.exit(2)
 }
 const rows: BenchRow[] = []

@@ -328,7 +328,7 @@ push: { schedule: [soon], timeout: 1ms }
   test('duplicate names, and unknown or missing accounts', () => {
     expect(problems(`destinations: [${webhook()}, ${webhook('accounts: [other]')}]`)).toEqual([
       'destinations[1].name in CONFIG_FILE is the same as destinations[0].name in CONFIG_FILE; choose another',
-      'destinations[1].accounts[0] in CONFIG_FILE is not an account of the settings; there is default',
+      'destinations[1].accounts[0] in CONFIG_FILE is not an account of the settings; known: default',
     ])
     const of = (name: string, n: number) =>
       `{ name: ${name}, base_url: "https://a.test", client_credentials: [{ id: i, secret: "\${CLIENT}" }], webhook_secrets: ["\${HOOK${n}}"] }`
@@ -361,7 +361,7 @@ push: { schedule: [soon], timeout: 1ms }
 
   test('an unknown preset is the only reported problem of its destination', () => {
     expect(problems('destinations: [{ name: a, preset: "../x" }]')).toEqual([
-      expect.stringMatching(/^destinations\[0\]\.preset in CONFIG_FILE is not a preset; there are /),
+      expect.stringMatching(/^destinations\[0\]\.preset in CONFIG_FILE is not a preset; known: /),
     ])
   })
 })

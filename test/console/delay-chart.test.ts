@@ -11,18 +11,18 @@ import { openScene } from './scene.ts'
 const RECORD_TEXTS = `window.drawn = []
   const { fillText } = CanvasRenderingContext2D.prototype
   CanvasRenderingContext2D.prototype.fillText = function (text, ...rest) { window.drawn.push(text); return fillText.call(this, text, ...rest) }`
-/** Number of coloured pixels in the delay chart. */
-const COLOURED = `(() => {
+/** Number of colored pixels in the delay chart. */
+const COLORED = `(() => {
   const figure = [...document.querySelectorAll('figure.chart')].find((each) => each.querySelector('strong').textContent === 'Delay')
   const canvas = figure.querySelector('canvas')
   if (canvas === null) return 0
   const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height)
-  let coloured = 0
+  let colored = 0
   for (let at = 0; at < data.length; at += 4) {
     const [least, , most] = [data[at], data[at + 1], data[at + 2]].sort((a, b) => a - b)
-    if (data[at + 3] > 0 && most - least > 60) coloured++
+    if (data[at + 3] > 0 && most - least > 60) colored++
   }
-  return coloured
+  return colored
 })()`
 
 it('draws a single delay as a dot, and shows the peak and round ticks', async () => {
@@ -43,14 +43,14 @@ it('draws a single delay as a dot, and shows the peak and round ticks', async ()
   await lags([[30, { [bucketOf(2)]: 1 }]])
   await person.goto('/')
   await delay.getByText('to the mirror').waitFor()
-  await expect.poll(() => page.evaluate(COLOURED)).toBeGreaterThan(0)
+  await expect.poll(() => page.evaluate(COLORED)).toBeGreaterThan(0)
 
   await lags([
     [31, { [bucketOf(120)]: 1_000 }],
     [30, { [bucketOf(45_000)]: 1 }],
   ])
   await person.goto('/')
-  await delay.getByText(/^2 min to the mirror \(slowest 1%: 2 min, peak 1[0-9.]+ h\)/).waitFor()
+  await delay.getByText(/^median 2 min to the mirror \(slowest 1%: 2 min, peak 1[0-9.]+ h\)/).waitFor()
   const drawn = async () => (await page.evaluate('drawn')) as string[]
   await expect.poll(drawn).toContain('6 h')
   expect((await drawn()).filter((text) => /\d\.\d+ h$/.test(text))).toEqual([])

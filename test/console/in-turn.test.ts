@@ -167,14 +167,14 @@ describe.each(onSqlite)('late answers and changed pages, on $name', (database) =
     })
     await person.goto('/reconcile')
     await page.getByLabel('Dry run').check()
-    await page.getByRole('button', { name: 'Start reconcile', exact: true }).click()
+    await page.getByRole('button', { name: 'Start run', exact: true }).click()
     await page.waitForURL(/\/reconcile\/[0-9a-f-]{36}$/)
     await page.getByText('No differences in the submissions that were checked.').waitFor()
   })
 
   it('keeps the selected item of the palette when search results arrive late', async () => {
     await person.goto('/')
-    await page.getByRole('button', { name: /Search or run/ }).waitFor()
+    await page.getByRole('button', { name: /Search and actions/ }).waitFor()
     const { first } = await hold(/\/search\?q=d/)
     const dialog = page.getByRole('dialog', { name: 'Command palette' })
     await page.keyboard.press('Control+k')

@@ -73,7 +73,7 @@ describe('the command palette', () => {
     await session.send('Emulation.setCPUThrottlingRate', { rate: 10 })
     for (const _round of [1, 2, 3]) {
       await person.goto('/')
-      await page.getByRole('button', { name: /Search or run/ }).waitFor()
+      await page.getByRole('button', { name: /Search and actions/ }).waitFor()
       await (await typed(page, 'pause destination agency')).first().waitFor()
       await page.keyboard.press('Enter')
       await page.waitForURL(/\/destinations\/agency$/)

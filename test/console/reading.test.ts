@@ -100,7 +100,7 @@ describe.each(onSqlite)('console pages, on $name', (database) => {
 
   it('shows the last read of parts that the service leaves out', async () => {
     const [{ submission_id: id = '' } = {}] = (await listed()).filter(({ best_quote }) => best_quote !== null)
-    const note = page.getByText("Missing from the service's last answer. Last read:")
+    const note = page.getByText('The last answer of the service lacked this data. Last read:')
     await person.goto(`/submissions/default/${id}`)
     await page.getByRole('region', { name: 'Lanes', exact: true }).locator('.lane').first().waitFor()
     expect(await note.count()).toBe(0)

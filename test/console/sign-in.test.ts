@@ -16,7 +16,7 @@ describe.each(onSqlite)('sign-in and roles, on $name', (database) => {
     expect(await person.violations()).toEqual([])
     await page.getByLabel('Token').fill('wrong-0123456789-abcdef')
     await page.getByRole('button', { name: 'Sign in', exact: true }).click()
-    expect(await page.getByRole('alert').innerText()).toBe('Token not recognised')
+    expect(await page.getByRole('alert').innerText()).toBe('The token is not valid. Check it, and sign in again')
     await page.getByLabel('Token').fill(tokens.viewer)
     await page.keyboard.press('Enter')
     await page.getByRole('table', { name: 'Submissions' }).waitFor()

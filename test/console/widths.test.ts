@@ -14,7 +14,7 @@ const WIDER_THAN_ROOM = `[...document.querySelectorAll('.table-room')].filter((r
 const LONG_NAMES = `document.querySelectorAll('.table-room a[href*="/submissions/"]').forEach((link) => {
   (link.querySelector('bdi') ?? link).textContent = 'Consolidated Harbor Freight, Warehousing and Logistics Holdings of Greater Minneapolis, LLC'
 })`
-/** Names in the navigation that touch their neighbour. */
+/** Names in the navigation that touch their neighbor. */
 const TOUCHING = `[...document.querySelectorAll('nav.rail li span')].map((name) => [name.innerText, name.getBoundingClientRect()])
   .filter(([, { width }]) => width > 1)
   .filter(([, { right, top }], at, all) => right > innerWidth || (at + 1 < all.length && top === all[at + 1][1].top && right + 2 > all[at + 1][1].left))

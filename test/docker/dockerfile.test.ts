@@ -26,7 +26,7 @@ describe('the Dockerfile', async () => {
     expect(text).not.toMatch(/^#\s*syntax=|<<|--link|--mount|--start-interval/m)
   })
 
-  it('includes the list of its components, with the licences', () => {
+  it('includes the list of its components, with the licenses', () => {
     const steps = image?.steps.filter(({ name, flags }) => name === 'COPY' && flags['from'] === 'dependencies').map(({ rest }) => rest)
     expect(steps).toContain('/app/materials ./')
   })

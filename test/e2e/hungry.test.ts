@@ -63,7 +63,7 @@ it('expressions with too much memory fail alone, and other destinations work', a
     () => ids.length === new Set(ams.arrived.filter(({ url }) => url.endsWith('/fine')).map(({ body }) => body)).size,
   )
   // A very busy machine may need longer to fill the memory.
-  const error = / (?:took too much memory \(limit: 64 MB\)|did not end within \d+ ms)/
+  const error = / (?:took too much memory \(limit: 64 MB\)|did not finish within \d+ ms)/
   await untilServed(serve, 'the filter fails', async () =>
     error.test((await listed()).find((each) => each.destination === 'filtered')?.filter_error ?? ''),
   )

@@ -10,7 +10,7 @@ import { type Server, startPostgres } from '../tools/postgres-server.ts'
 import { ask, waitFor } from '../tools/postgres-standby.ts'
 import { until } from '../tools/until.ts'
 
-const UNKNOWN = /^It is unknown whether the transaction was committed: its wait for the standby server was cancelled/
+const UNKNOWN = /^It is unknown whether the transaction was committed: the wait for the standby server was canceled/
 /** Size of both pools of a process. */
 const POOLS = 10
 
@@ -72,7 +72,7 @@ function count(account: string): Promise<unknown> {
   return db.write('test', (tx) => tx.run(sql`insert into sync_counters values (${account}, 'n', '', 1)`))
 }
 
-it('treats a commit whose wait for the standby was cancelled as of unknown outcome', async () => {
+it('treats a commit whose wait for the standby was canceled as of unknown outcome', async () => {
   await waitForAbsent()
   const transaction = count('cut')
   await Promise.all([expect(transaction).rejects.toThrow(UNKNOWN), cancelWaiting()])

@@ -53,11 +53,7 @@ describe('masking', () => {
     ['answered 503', 503, 'answered 503'],
     ['it answered 422 (no such code: Dear Jane (mobile))', 422, `it answered 422 ${MASK}`],
     ['answered 422: "One." is no note', null, `answered 422 ${MASK}`],
-    [
-      'it could not be looked up: it answered 500 (Dear Jane); it may have arrived',
-      null,
-      `it could not be looked up: it answered 500 ${MASK}`,
-    ],
+    ['the lookup failed: it answered 500 (Dear Jane); it may have arrived', null, `the lookup failed: it answered 500 ${MASK}`],
     ['it answered 200 (x), but success failed: Dear Jane', 200, `it answered 200 ${MASK}`],
     ['AMS360 answered Login with a fault (it answered 500 to Jane)', 500, `AMS360 answered Login with a fault ${MASK}`],
     ['it cannot be reached (ECONNREFUSED)', null, 'it cannot be reached (ECONNREFUSED)'],

@@ -40,7 +40,7 @@ describe.each(onSqlite)('a refused read, on $name', (database) => {
     await rig.pass(DAY)
     for (const id of ids) await rig.until('it is read', async () => (await rig.read(id, 'sessions')).last_read_at !== null)
     await rig.until('it is on', async () => (await off(rig)).length === 0)
-    expect(rig.lines('refuses the read sessions')).toHaveLength(1)
+    expect(rig.lines('rejects the read sessions')).toHaveLength(1)
     expect(rig.lines('offers the read sessions')).toHaveLength(1)
   })
 

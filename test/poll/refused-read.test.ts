@@ -60,7 +60,7 @@ describe.each(onSqlite)('a refused read on $name', (database) => {
     await rig.until('it is suspended', async () => (await account(rig))?.state === 'suspended')
     await rig.idle()
     const suspended = await account(rig)
-    expect(suspended?.reason).toMatch(/^the service accepts the credentials, but refuses every read .*the service answered 403.*broker_mcp/)
+    expect(suspended?.reason).toMatch(/^the service accepts the credentials, but rejects every read .*the service answered 403.*broker_mcp/)
     expect(readsMade(rig)).toBeLessThan(50)
     expect(rig.asked('token').length).toBeLessThanOrEqual(3)
 

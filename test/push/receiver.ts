@@ -15,7 +15,7 @@ export interface Receiver {
   readonly url: string
   readonly arrived: Arrived[]
   readonly taken: Message[]
-  behave(handler: Behaviour): void
+  behave(handler: Behavior): void
 }
 
 export interface Message {
@@ -33,19 +33,19 @@ export interface Message {
 }
 
 /** Answers, or does not. `take` answers 204. */
-export type Behaviour = (request: Arrived, response: ServerResponse, take: () => void) => void
+export type Behavior = (request: Arrived, response: ServerResponse, take: () => void) => void
 
-export const takesAll: Behaviour = (_, __, take) => take()
+export const takesAll: Behavior = (_, __, take) => take()
 
 export interface ReceiverOptions {
   /** Messages are invented, so they have no schema. */
   readonly isMadeUp?: boolean
 }
 
-export async function startReceiver(behaviour: Behaviour = takesAll, { isMadeUp = false }: ReceiverOptions = {}): Promise<Receiver> {
+export async function startReceiver(behavior: Behavior = takesAll, { isMadeUp = false }: ReceiverOptions = {}): Promise<Receiver> {
   const arrived: Arrived[] = []
   const taken: Message[] = []
-  let handler = behaviour
+  let handler = behavior
   const server = createServer(
     whole(({ method = '', url = '', headers }, response, body) => {
       const request: Arrived = { method, url, headers, body, at: performance.now() }

@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
 const root = new URL('../..', import.meta.url)
-/** Licences that ask for no more than that they are passed on. */
+/** Licenses that ask for no more than that they are passed on. */
 const PERMISSIVE = [
   '0BSD',
   'Apache-2.0',
@@ -51,7 +51,7 @@ describe('the bill of materials', () => {
     expect(Object.keys(devDependencies)).toContain('vitest')
   })
 
-  it('names a permissive licence for each, and brings its text', () => {
+  it('names a permissive license for each, and brings its text', () => {
     const named = components.flatMap(({ licenses }) => licenses.map(({ license, expression }) => String(license?.id ?? expression)))
     // Under "(MIT AND Zlib)" both apply.
     const ids = new Set(named.flatMap((each) => each.replace(/^\((.*)\)$/, '$1').split(' AND ')))

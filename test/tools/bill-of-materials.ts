@@ -32,7 +32,7 @@ interface Shipped {
   readonly path: string
 }
 
-const LICENCE_FILE = /^(licen[cs]e|copying|notice)/i
+const LICENSE_FILE = /^(licen[cs]e|copying|notice)/i
 
 async function main([folder, part]: string[]): Promise<void> {
   if (folder === undefined) throw new Error('name the folder to write to')
@@ -42,7 +42,7 @@ async function main([folder, part]: string[]): Promise<void> {
   const shipped = all.filter((one) => bom.components.some(({ name, version }) => name === one.name && version === one.version))
   await mkdir(folder, { recursive: true })
   await writeFile(join(folder, 'sbom.cdx.json'), `${JSON.stringify(bom, null, 1)}\n`)
-  await writeFile(join(folder, 'THIRD-PARTY-LICENSES.txt'), (await Promise.all(shipped.map(licenceText))).join('\n'))
+  await writeFile(join(folder, 'THIRD-PARTY-LICENSES.txt'), (await Promise.all(shipped.map(licenseText))).join('\n'))
 }
 
 async function readShipped(): Promise<Shipped[]> {
@@ -61,7 +61,7 @@ async function readShipped(): Promise<Shipped[]> {
 /** The license of a package in the older form, which the lock file omits. */
 async function olderLicense(path: string): Promise<string> {
   const { licenses = [] } = JSON.parse(await readFile(join(path, 'package.json'), 'utf8')) as { licenses?: { type: string }[] }
-  if (licenses.length === 0) throw new Error(`${path} names no licence`)
+  if (licenses.length === 0) throw new Error(`${path} names no license`)
   return licenses.map(({ type }) => type).join(' OR ')
 }
 
@@ -102,9 +102,9 @@ function partOf(bom: Bom, { name, version, description, dependencies }: Manifest
   }
 }
 
-async function licenceText({ name, version, license, path }: Shipped): Promise<string> {
+async function licenseText({ name, version, license, path }: Shipped): Promise<string> {
   const files = await readdir(path, { withFileTypes: true }).catch(() => [])
-  const names = files.filter((file) => file.isFile() && LICENCE_FILE.test(file.name)).map((file) => file.name)
+  const names = files.filter((file) => file.isFile() && LICENSE_FILE.test(file.name)).map((file) => file.name)
   const texts = await Promise.all(names.sort().map((file) => readFile(join(path, file), 'utf8')))
   const line = '='.repeat(100)
   return `${line}\n${name} ${version}: ${license}\n${line}\n${texts.map((text) => `${text.trim()}\n`).join('\n')}`

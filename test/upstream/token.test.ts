@@ -168,7 +168,7 @@ describe('refusal', () => {
     expect(counts.of('token_mints_total acme refused')).toBe(1)
     expect(reported.map((line) => line.credential)).toEqual(['bac_first'])
     expect(reported[0]?.msg).toBe(
-      'credential bac_first of account acme is refused (token: the service answered 401 (revoked)): ' +
+      'credential bac_first of account acme was rejected (token: the service answered 401 (revoked)): ' +
         'compare its id, secret and scope with the portal, or remove it from the settings',
     )
   })

@@ -4,7 +4,7 @@ import type { Auth } from './auth.ts'
 import type { Granted } from './token-endpoint.ts'
 import { remembered, type TokensOptions, tokens } from './tokens.ts'
 
-/** `tokens` loads and stores the tokens of the login. Without `tokens`, they are kept in memory only. */
+/** `tokens` has functions that load and store the user's tokens. By default, these tokens stay in memory only. */
 export interface Login {
   readonly tokens?: Pick<TokensOptions, 'load' | 'store'>
 }

@@ -25,7 +25,7 @@ export interface TokensOptions {
 export function tokens({ load, store, clientId }: TokensOptions): Auth {
   /** A new pair of tokens that could not be stored yet. */
   let unstored: StoredTokens | null = null
-  /** An access token that the service rejected before it expired. */
+  /** The most recently rejected access token. */
   let refused: string | null = null
   const keep = async (next: StoredTokens): Promise<StoredTokens> => {
     unstored = next

@@ -7,13 +7,16 @@ import { type Attribution, bodyOf, type FileContent, type FileToSend, fileOf, fo
 /** Calls of the section "Binding" of the specification. */
 export interface Binding {
   /**
-   * Creates a draft bind request. Idempotent for each carrier lane.
+   * Creates a draft bind request. A repeated call for the same quote returns the existing draft.
    * @throws NotBindable, ValidationError, or AssumptionsUnconfirmed. After AssumptionsUnconfirmed, the
    * service keeps the draft.
    */
   create(submissionId: string, body: BindRequestBody): Promise<BindRequest>
   get(submissionId: string, bindRequestId: string): Promise<BindRequest>
-  /** Adds a file to a contingency. Possible only while the bind request is `drafted`. */
+  /**
+   * Adds a file to a contingency: an item that the carrier requires before it binds. Possible only while the bind
+   * request is `drafted`.
+   */
   upload(
     submissionId: string,
     bindRequestId: string,

@@ -5,7 +5,7 @@ import { downloadPathOf, pathOf } from '../http/paths.ts'
 export interface Download {
   readonly stream: ReadableStream<Uint8Array<ArrayBuffer>>
   readonly contentType: string | null
-  /** Size in bytes; null if the service sends no length. */
+  /** Size in bytes; null if the service sends no length or compresses the body. */
   readonly sizeBytes: number | null
 }
 

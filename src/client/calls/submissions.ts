@@ -92,7 +92,8 @@ export function submissionCalls(channel: Channel, producerEmail: string | undefi
 type Creating = Pick<Submissions, 'create' | 'intake' | 'finalize'>
 
 function creating(channel: Channel, producerEmail: string | undefined): Creating {
-  // Sets `submission_id`. The specification doesn't show which field of the answer contains the id.
+  // Copies the new submission's id to `submission_id`. The specification doesn't show which field of the answer
+  // contains the id.
   const created = async (path: string, sent: Pick<Call, 'json' | 'form'>): Promise<CreatedSubmission> => {
     const answer = await channel.ask({ method: 'POST', path, ...sent, retry: 'at-most-once' }, createdSubmissionSchema)
     const submission_id = answer.submission_id ?? answer.id

@@ -25,7 +25,7 @@ export interface Call {
   readonly signal?: AbortSignal | undefined
 }
 
-/** Sends calls with an access token, and retries them. */
+/** Sends calls with an access token, and retries failed calls. */
 export class Channel {
   readonly wire: Wire
   readonly #auth: Auth
@@ -39,7 +39,7 @@ export class Channel {
 
   /**
    * Sends a call and reads its answer.
-   * @throws ServiceError, Unreachable; UnexpectedAnswer if required fields are missing.
+   * @throws ServiceError, Unreachable, LoginNeeded; UnexpectedAnswer if required fields are missing.
    */
   async ask<T>(call: Call, schema: Reads<T>): Promise<T> {
     const what = `${call.method} ${call.path}`
@@ -49,7 +49,7 @@ export class Channel {
 
   /**
    * @returns the successful answer. Its body is not read yet.
-   * @throws ServiceError, Unreachable.
+   * @throws ServiceError, Unreachable, LoginNeeded; UnexpectedAnswer for an invalid token answer.
    */
   async send(call: Call): Promise<Response> {
     const what = `${call.method} ${call.path}`

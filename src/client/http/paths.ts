@@ -15,7 +15,7 @@ function uuidOf(text: string): string {
   return id
 }
 
-/** @throws RangeError if no path can be appended to the base URL. */
+/** @throws RangeError if the URL isn't http or https, or has a query or fragment. */
 export function checkBaseUrl(baseUrl: string): void {
   const url = URL.canParse(baseUrl) ? new URL(baseUrl) : null
   if (url !== null && /^https?:$/.test(url.protocol) && url.search === '' && url.hash === '') return
@@ -31,9 +31,8 @@ type Query = Readonly<Record<string, string | number | undefined>>
 
 /**
  * @returns the URL of a path below the base URL.
- * @param path begins with a slash and may have a query. Is appended to the path of the base URL (trap 76).
- * @throws RangeError if the path leads outside the base URL. Otherwise the token could be sent to
- * another host (trap 45).
+ * @param path begins with a slash and may have a query. The path is appended to the base URL's own path (trap 76).
+ * @throws RangeError if the path leads outside the base URL. Otherwise the token could go to another host (trap 45).
  */
 export function urlOf(baseUrl: string, path: string, query: Query = {}): string {
   const [plain = '', ...own] = path.split('?')

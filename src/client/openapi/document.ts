@@ -22,8 +22,8 @@ const tags = {
 const DESCRIPTION = `The API of the service, as far as its specification shows it. \`x-not-shown\` marks gaps of the specification: assume nothing there. A status marked with it is the emulator's choice. \`x-known-values\` lists the values in the specification; other values are possible.`
 
 /**
- * @param statusOf returns the status of an error. By default, this is the status in the specification. If the
- * specification leaves the status open, it is the emulator's default.
+ * @param statusOf returns the status of an error. Default: the status in the specification, or the emulator's default
+ * if the specification leaves the status open.
  * @returns the OpenAPI 3.1 document of the service.
  */
 export function openApiDocument(statusOf: StatusOf = (name) => conditionOf(name).status): Node {
@@ -113,8 +113,8 @@ function failures(operation: Operation, schemas: Schemas, statusOf: StatusOf): N
 }
 
 /**
- * Describes a delivery. The receiver acknowledges it with any 2xx within 10 seconds. The body of
- * that answer is ignored.
+ * Describes a delivery. The receiver acknowledges a delivery with any 2xx within 10 seconds. The service ignores the
+ * body of the 2xx answer.
  */
 function delivery(name: string, summary: string, schema: Node): Node {
   return {

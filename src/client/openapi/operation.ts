@@ -23,9 +23,9 @@ export interface Operation {
   readonly headers?: readonly Parameter[]
   readonly body?: { readonly type: BodyType; readonly schema: z.ZodType; readonly isOptional?: boolean }
   readonly answer: { readonly type: 'application/json' | 'application/pdf' | 'text/html'; readonly schema: z.ZodType }
-  /** Further errors besides those that `conditionsOf` adds. */
+  /** Errors in addition to those that `conditionsOf` adds. */
   readonly errors: readonly ConditionName[]
-  /** What the specification doesn't show. */
+  /** What the specification doesn't show about this operation. */
   readonly notShown?: string
 }
 

@@ -7,7 +7,7 @@ import { flag, integer, programCategory, sentUuid, text, texts, unshown, uuid } 
  */
 const EMULATED = "these are the emulator's"
 
-/** Time from first marketing to first quoting. The service gives no hit rates and no data about declines. */
+/** Statistics of the time from first marketing to first quoting. */
 const turnaroundSchema = z
   .looseObject({
     carrier: text('The carrier'),

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 
-// Schemas of answers list formats and known values, but accept other values. Otherwise callers would break if the
-// service added a value. Schemas of requests reject what the specification doesn't allow.
+// A schema of an answer lists formats and known values, but accepts other values. Otherwise callers would break if the
+// service added a value. A schema of a request rejects what the specification doesn't allow.
 
 export const text = (description: string) => z.string().describe(description)
 

@@ -66,7 +66,7 @@ const ownershipSchema = z
 
 const texted = z.record(z.string(), z.string())
 
-/** One carrier application. It is also a carrier-API quote session. */
+/** An application to one carrier. The specification also calls an application a carrier-API quote session. */
 export const applicationSectionSchema = z
   .looseObject({
     application_id: text('The session_id of the checkpoint, request-quote and employers-classes paths'),

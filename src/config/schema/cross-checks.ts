@@ -48,15 +48,18 @@ const RESERVED_NAMES: ReadonlyMap<string, string> = new Map([
   ['schedule', 'the actor of scheduled work'],
 ])
 
-/** Checks that names and tokens are unique, because the audit trail identifies a token by its name. */
+/**
+ * Checks that names and tokens are unique, because the audit trail identifies a token by its name. Rejects reserved
+ * names.
+ */
 export const checkTokens = z.superRefine((tokens: readonly { readonly name: string; readonly token: Secret }[], context) => {
   tokens.forEach(({ name, token }, index) => {
     const refuse = (message: string) => context.addIssue({ code: 'custom', path: [index], message })
     const before = tokens.slice(0, index)
     const actor = RESERVED_NAMES.get(name)
-    if (before.some((other) => other.name === name)) refuse('has a name that was used before; choose another')
+    if (before.some((other) => other.name === name)) refuse('has the same name as an earlier entry; choose another')
     if (actor !== undefined) refuse(`must not be named ${name}, which is ${actor}; choose another name`)
-    if (before.some((other) => other.token.reveal() === token.reveal())) refuse('has a token that was used before; make a new one')
+    if (before.some((other) => other.token.reveal() === token.reveal())) refuse('has the same token as an earlier entry; make a new one')
   })
 })
 
@@ -64,7 +67,7 @@ export const checkTokens = z.superRefine((tokens: readonly { readonly name: stri
 export const checkKeyIds = z.superRefine((keys: readonly { readonly id: string }[], context) => {
   keys.forEach(({ id }, index) => {
     if (keys.findIndex((other) => other.id === id) < index)
-      context.addIssue({ code: 'custom', path: [index], message: 'has an id that was used before; choose another' })
+      context.addIssue({ code: 'custom', path: [index], message: 'has the same id as an earlier entry; choose another' })
   })
 })
 
@@ -103,7 +106,7 @@ interface AllSettings {
   readonly destinations: readonly DestinationSettings[]
 }
 
-/** If there are several accounts, each destination must list its accounts. */
+/** If there are several accounts, each destination must list its accounts. Rejects unknown accounts. */
 export const checkDestinations = z.superRefine(({ accounts, destinations }: AllSettings, context) => {
   const names = accounts.map(({ name }) => name)
   if (names.length === 0) return

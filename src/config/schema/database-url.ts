@@ -21,8 +21,8 @@ function sqlitePath(text: string): Parsed<DatabaseUrl> {
   const path = text.startsWith('///') ? text.slice(2) : text
   if (path.includes(':memory:') || path === '')
     return invalid('must name a file, such as sqlite:data/mirror.db; a database in memory would lose acknowledged deliveries')
-  // Rejects leading and trailing spaces. The driver removes them and would open a different file than the one
-  // that is locked.
+  // Rejects leading and trailing spaces, because the driver removes such spaces. The opened file would then not be the
+  // locked file.
   if (path.startsWith('//') || /[?#\0]|^file:|[/\\]$/i.test(path) || path !== path.trim()) {
     return invalid('must be sqlite: and the path of a file, without anything after it; write an absolute path as sqlite:///data/mirror.db')
   }
@@ -47,7 +47,7 @@ function linkTarget(path: string): string | null {
   }
 }
 
-/** The driver's values of `sslmode`. LIBPQ_MODES: the values with `uselibpqcompat=true`. */
+/** Values of `sslmode` that the driver knows. LIBPQ_MODES: the values with `uselibpqcompat=true`. */
 const MODES = ['disable', 'require', 'verify-ca', 'verify-full', 'no-verify']
 const LIBPQ_MODES = ['disable', 'prefer', 'require', 'verify-ca', 'verify-full']
 const TLS_FILES = ['sslrootcert', 'sslcert', 'sslkey']
@@ -57,14 +57,14 @@ const TLS_FILES = ['sslrootcert', 'sslcert', 'sslkey']
  */
 const TLS_PARAMETERS = ['ssl', 'sslmode', 'sslnegotiation', ...TLS_FILES]
 
-/** libpq's values that require a writable server. */
+/** Values of `target_session_attrs` that require a writable server. */
 const WRITING = ['read-write', 'primary']
 
 /**
- * Parses a URL for the Postgres driver, with one or several servers (see `splitServers`), and checks
- * its TLS parameters.
- * Without `uselibpqcompat=true`, replaces `require` and `verify-ca` by `verify-full`. The driver treats these values as
- * `verify-full` anyway, but warns that this will change.
+ * Parses a URL for the Postgres driver, with one or several servers (see `splitServers`), and checks its TLS
+ * parameters.
+ * Without `uselibpqcompat=true`, replaces `sslmode=require` and `sslmode=verify-ca` by `sslmode=verify-full`. The
+ * driver treats all three alike, but logs a warning for the first two: a later version will change their meaning.
  */
 export function postgresUrl(text: string): Parsed<string> {
   if (!/^postgres(?:ql)?:\/\//.test(text)) return invalid('must begin with postgres://')
@@ -85,7 +85,7 @@ export function postgresUrl(text: string): Parsed<string> {
   if (!parameters.getAll('sslmode').every((mode) => modes.includes(mode)))
     problems.push(`has an unknown sslmode; it must be one of ${modes.join(', ')}`)
   if (libpq && parameters.get('sslmode') === 'verify-ca' && !parameters.get('sslrootcert')) {
-    problems.push('has sslmode=verify-ca without sslrootcert; set it to the file of the CA')
+    problems.push('has sslmode=verify-ca without sslrootcert; set sslrootcert to the file of the CA')
   }
   for (const name of TLS_FILES) {
     const path = parameters.get(name)

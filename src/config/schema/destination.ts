@@ -51,8 +51,8 @@ type Mapping = 'none' | 'required' | 'lookup'
 
 /**
  * Settings that all kinds of destinations have.
- * @param own values that depend on the kind. `idempotent`: its default. `mapping`: the allowed values; the first
- * is the default.
+ * @param own values that depend on the kind. `idempotent`: default of this setting. `mapping`: allowed values of this
+ * setting; the first is its default.
  */
 function common(own: { readonly idempotent: boolean; readonly mapping: readonly [Mapping, ...Mapping[]] }) {
   return {
@@ -109,7 +109,10 @@ function common(own: { readonly idempotent: boolean; readonly mapping: readonly 
   }
 }
 
-/** Attempts in flight. Files and queues don't have this setting, because they send one batch at a time. */
+/**
+ * Maximum number of attempts in flight. Files and queues don't have this setting, because they send one batch at a
+ * time.
+ */
 const concurrency = (fallback: number) =>
   value(number(1, 256)).prefault(fallback).meta({
     description: 'attempts in flight in each process, 1 to 256; at most one per submission',

@@ -39,7 +39,7 @@ export function keyOf(path: Path): string {
 
 const NOT_UTF8 = 'that is not UTF-8; save it as UTF-8'
 
-/** @returns the bytes of a file, or a problem. The problem continues a sentence such as `NAME names a file`. */
+/** @returns the bytes of a file, or a problem. The problem continues the words `NAME names a file`. */
 export function readBytes(path: string): { readonly bytes: Buffer } | { readonly problem: string } {
   try {
     return { bytes: readFileSync(path) }

@@ -17,9 +17,9 @@ function lookedForAt(...paths: string[]) {
 const asColumns = (paths: ColumnPaths): ColumnPaths => paths
 
 /**
- * Where the columns of policies and insureds are in their records. The specification doesn't show the fields
- * of these records, so the defaults are guesses. The sandbox's fields come first, then names that the
- * specification's text suggests.
+ * Paths of column values in the service's records of policies and insureds. The specification doesn't show the fields
+ * of these records, so the defaults are guesses. The sandbox's fields come first, then names that the specification's
+ * text suggests.
  * An amount is guessed only from a name with "cents".
  */
 export const recordFieldsSchema = section({

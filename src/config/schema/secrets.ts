@@ -21,7 +21,7 @@ export function markUrl<S extends z.ZodType>(schema: S): S {
   return markSecret(schema, secretPartsOfUrl)
 }
 
-/** @returns undefined if the schema has no mark. */
+/** @returns the mark of the schema; undefined if it has none. */
 export function markOf(schema: z.core.$ZodType): Mark | undefined {
   return marks.get(schema)
 }
@@ -34,11 +34,11 @@ export interface SecretSetting {
 }
 
 /**
- * Finds the secrets in settings. In a union, searches all alternatives. A key that the selected alternative declares is
- * searched only as declared there.
+ * Finds the secrets in settings. In a union, searches with the schema of each alternative. If `kind` or `type` selects
+ * an alternative, the other schemas are used only for keys that the selected schema doesn't have.
  * @param schema schema of all settings or of a part of them.
  * @param given unchecked values, by the keys of the schema.
- * @returns the secret settings and their texts. Some may be repeated.
+ * @returns the secret settings and their texts. A setting may be repeated.
  */
 export function* secretSettings(schema: z.core.$ZodType, given: unknown, path: Path = []): Generator<SecretSetting> {
   if (given === undefined) return

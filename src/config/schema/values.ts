@@ -110,6 +110,7 @@ export function baseUrl(text: string): Parsed<string> {
 
 /**
  * Parses the public URL of the receiver or of the ops port: https, optionally with the path prefix of a load balancer.
+ * Plain http is allowed only for this machine.
  */
 export function publicUrl(text: string): Parsed<string> {
   const parsed = baseUrl(text)
@@ -140,7 +141,7 @@ function isDecodable(text: string): boolean {
 
 /**
  * Parses the proxies whose `X-Forwarded-For` is trusted: `off`, `on` (all), or addresses and networks separated by
- * commas or spaces. Rejects a number of hops, because a sender could add hops.
+ * commas or spaces. Rejects a hop count, because a sender could add hops.
  */
 export function trustProxy(text: string): Parsed<boolean | string> {
   if (/^[1-9]\d*$/.test(text))

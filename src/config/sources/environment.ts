@@ -2,7 +2,7 @@ import { keyOf, type Reading, readValue, type Tree, UNREADABLE } from '../schema
 import { type Environment, type Setting, settings, unknownVariables } from './names.ts'
 
 export interface EnvironmentReading extends Reading {
-  /** Name of the variable that sets each value. The key is the value's path (see `keyOf`). */
+  /** Variable that sets each value, by the path of the value (see `keyOf`). */
   readonly variables: ReadonlyMap<string, string>
   readonly accountVariables: readonly string[]
 }

@@ -25,8 +25,8 @@ export function nameInFile(path: Path): string {
 /**
  * Reads the YAML file in `CONFIG_FILE`, if it is set. A key without a value counts as missing. In texts:
  * - `${NAME}` is replaced by the value of the variable
- * - `${file:PATH}` is replaced by the content of the file. In a destination's `tls`, it is replaced by the absolute
- *   path of the file instead. PATH is relative to the folder of the settings file.
+ * - `${file:PATH}` is replaced by the content of the file; in a destination's `tls`, by the absolute path of the file.
+ *   PATH is relative to the folder of the settings file.
  * - `$${` is replaced by `${`
  */
 export function readConfigFile(env: Environment): FileReading {
@@ -92,7 +92,10 @@ class ReferenceExpander {
     this.#original = original
   }
 
-  /** @returns a copy of `value` without empty keys. A text with an unresolved reference becomes UNREADABLE. */
+  /**
+   * @returns a copy of `value`, without keys that have no value. A text with an unresolved reference becomes
+   * UNREADABLE.
+   */
   expand(value: unknown, path: Path): unknown {
     if (typeof value === 'string') return this.#text(value, path)
     if (Array.isArray(value)) return value.map((item, index) => this.expand(item, [...path, index]))

@@ -21,7 +21,8 @@ export function mergeReadings(environment: EnvironmentReading, file: FileReading
   const conflict = 'accounts' in file.tree && environment.accountVariables.length > 0
   const tree: Tree = { ...file.tree }
   for (const [key, value] of Object.entries(environment.tree)) {
-    // If the file has a single value instead of a section, the value stays, and the schema rejects it.
+    // If the environment and the file both contain accounts, the file's accounts stay, and the conflict is reported
+    // below. If the file has a single value instead of a section, this value also stays, and the schema rejects it.
     if (key === 'accounts') tree[key] = file.tree[key] ?? value
     else if (isTree(value)) tree[key] = key in tree && !isTree(tree[key]) ? tree[key] : { ...(tree[key] as Tree | undefined), ...value }
     else tree[key] = value

@@ -63,14 +63,14 @@ export function unknownVariables(env: Environment, referred: ReadonlySet<string>
 }
 
 /**
- * Only names similar to our variables of at least this length count as misspellings. Names similar to a shorter
- * variable may belong to other programs.
+ * A name counts as misspelled only if it is similar to one of our variables of at least this length. Names similar to a
+ * shorter variable may belong to other programs.
  */
 const SHORTEST_NAME = 8
 
 /**
- * @returns a warning for each variable that is similar to one of ours but has none of our prefixes. The variable may
- * belong to another program.
+ * @returns a warning for each unknown variable that is similar to one of our variables but has none of our prefixes.
+ * The variable may belong to another program.
  */
 export function misspelled(env: Environment, referred: ReadonlySet<string>): string[] {
   return unknownNames(env, referred).flatMap((name) => {
@@ -80,7 +80,7 @@ export function misspelled(env: Environment, referred: ReadonlySet<string>): str
   })
 }
 
-/** True if the names differ in one character, or only in case and underscores. */
+/** True if one edit turns one name into the other (see `editDistance`), or if only case and underscores differ. */
 function isNear(name: string, other: string): boolean {
   const letters = (text: string) => text.replaceAll('_', '').toUpperCase()
   return letters(name) === letters(other) || editDistance(name.slice(0, 64), other) === 1

@@ -18,7 +18,8 @@ export interface WithPresets {
 /**
  * Merges each destination with its preset. The destination's values take precedence. Sections are merged key by key,
  * unless the destination's section has a different `type`. All other values, including lists, are replaced as a whole.
- * If a preset's `update` is the same as its `request`, the destination's `request` replaces both.
+ * If a preset's `update` is an alias of its `request`, the destination's `request` replaces both, unless the
+ * destination has an `update`.
  * References in a preset are resolved later, together with those of the file.
  */
 export function withPresets(tree: Tree): WithPresets {

@@ -62,7 +62,7 @@ async function fetchAnswer(request: Request): Promise<Response> {
 
 function errorOf(status: number, error: unknown): ApiError {
   const { detail } = (typeof error === 'object' && error !== null ? error : {}) as Partial<Schemas['Problem']>
-  return new ApiError(status, detail ?? `submission-mirror answered ${status}.`)
+  return new ApiError(status, detail ?? `submission-mirror answered with status ${status}. Check its log.`)
 }
 
 export function reasonOf(error: unknown): string {

@@ -7,8 +7,8 @@ import { createStore } from './store.ts'
 export const connection = createStore({ answeredAt: null as number | null, isLost: false })
 
 /**
- * Stores that the program answered. Statuses 502 to 504 count as no answer, because they come from a gateway in front
- * of the program.
+ * Stores that the program answered. Statuses 502 to 504 count as no answer. A gateway in front of the program sends
+ * these statuses, and the program itself sends 503 if it can't serve requests now.
  */
 export function recordAnswer(status: number): void {
   if (status >= 502 && status <= 504) recordNoAnswer()

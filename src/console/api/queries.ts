@@ -66,7 +66,7 @@ export const submissionsQuery = (query: Filter<'/api/v1/submissions'>) => readPa
 
 export const submissionCountsQuery = (account?: string) => read('/api/v1/submissions/counts', { query: { account } }, steady)
 
-/** @param at time at which to show the submission, as the mirror knew it then. Undefined shows the current data. */
+/** @param at shows the submission as the mirror knew it at this time. Undefined shows the current data. */
 export const submissionQuery = (account: string, submission_id: string, at?: string) =>
   read('/api/v1/submissions/{account}/{submission_id}', { path: { account, submission_id }, query: { at } }, at ? {} : live)
 

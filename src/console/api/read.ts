@@ -22,7 +22,7 @@ type Key<P extends keyof paths> = readonly [P, Params<P>]
 type Options<P extends keyof paths> = Omit<UseQueryOptions<Answer<P>, Error, Answer<P>, Key<P>>, 'queryKey' | 'queryFn'>
 
 function get<P extends keyof paths>(path: P, params: object, signal: AbortSignal): Promise<Answer<P>> {
-  // The types of `read` and `readPages` already check `params`.
+  // This cast is safe, because the types of `read` and `readPages` already check `params`.
   const call = api.GET as (path: P, init: object) => Promise<ApiResponse<Answer<P>>>
   return unwrap(call(path, { params, signal }))
 }

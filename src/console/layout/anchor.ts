@@ -1,7 +1,7 @@
 import { useRouterState } from '@tanstack/react-router'
 import { useEffect } from 'react'
 
-/** For this many ms, the page scrolls to the section again if content above it loads and moves the section. */
+/** For this many ms, the page scrolls to the section again whenever loading content moves the section. */
 const LOAD_MS = 4_000
 /** Kinds of user input after which the page no longer scrolls to the section. */
 const inputs = ['wheel', 'touchmove', 'keydown', 'pointerdown'] as const

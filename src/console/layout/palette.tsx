@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { Command } from 'cmdk'
-import { Palette as Colours, FileStack, Inbox, type LucideIcon, Play, Send } from 'lucide-react'
+import { Palette as Colors, FileStack, Inbox, type LucideIcon, Play, Send } from 'lucide-react'
 import { useCallback, useDeferredValue, useEffect, useMemo, useRef, useState } from 'react'
 import { wordOf } from '../../ops/output/words.ts'
 import type { Schemas } from '../api/client.ts'
@@ -113,7 +113,7 @@ function Themes({ onClose }: GroupProps) {
   return (
     <Command.Group heading="Theme">
       {themes.map((theme) => (
-        <Choice key={theme} value={`Theme ${theme} colours`} icon={Colours} onClose={onClose} onChoose={() => setTheme(theme)}>
+        <Choice key={theme} value={`Theme ${theme} colors`} icon={Colors} onClose={onClose} onChoose={() => setTheme(theme)}>
           {theme === 'system' ? 'Theme: same as system' : `Theme: ${theme}`}
         </Choice>
       ))}

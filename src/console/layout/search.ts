@@ -6,7 +6,7 @@ export type ListSearch = Readonly<Partial<Record<string, string>>>
 
 /**
  * @returns a function that tests whether to show a row for the account in the address. If the address names no account,
- * all rows are shown. A row without an account is always shown. In alarms, the account '' means none.
+ * all rows are shown. A row without an account is always shown. An alarm without an account has the account ''.
  */
 export function useOfAccount(): (row: { readonly account?: string | null | undefined }) => boolean {
   const [{ account: chosen }] = useAddress()

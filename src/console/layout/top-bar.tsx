@@ -20,7 +20,7 @@ export function TopBar({ onPalette }: { readonly onPalette: () => void }) {
       <AccountSwitch />
       <button type="button" className="search-button line table-text quiet" onClick={onPalette}>
         <Search aria-hidden="true" />
-        <span>Search or run</span>
+        <span>Search and actions</span>
         <kbd>Ctrl K</kbd>
       </button>
       <StatusMessage />
@@ -80,7 +80,7 @@ function LiveMark() {
   if (isLost) {
     return (
       <span className="live inline table-text lost">
-        {answeredAt === null ? 'No connection' : `Connection lost, as of ${clockTime(answeredAt)}`}
+        {answeredAt === null ? 'No connection' : `Connection lost, data from ${clockTime(answeredAt)}`}
       </span>
     )
   }

@@ -41,7 +41,7 @@ export function Documents() {
               ask={() => ({ title: 'Fetch failed documents again?', confirmLabel: 'Fetch again', text: FETCH_HELP })}
               onDo={() => retry.mutate({ ...(account && { account }) })}
             >
-              Retry all failed
+              Fetch all failed again
             </ConfirmButton>
           </div>
         )}
@@ -92,7 +92,7 @@ const plainColumns: readonly Column<Document>[] = [
   { id: 'at', head: 'Since', isNumber: true, cell: ({ stored_at, created_at }) => <Age at={stored_at ?? created_at} /> },
 ]
 
-/** @returns the error without its advice, which the page shows from `fix`. */
+/** @returns the error without its advice. The page shows the advice in `fix` instead. */
 function reasonIn(error: string | null): string {
   return error?.split('; ', 1)[0] ?? ''
 }

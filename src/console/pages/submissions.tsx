@@ -143,7 +143,7 @@ function Lanes({ lanes }: Pick<Item, 'lanes'>) {
   )
 }
 
-/** Shows the state of the submission's changes that most needs attention, at any destination. */
+/** Shows the most urgent state of the submission's changes, over all destinations. */
 function Pushed({ pushed }: Pick<Item, 'pushed'>) {
   if (pushed === null) return DASH
   const { dead, held, unmapped, waiting } = pushed

@@ -1,7 +1,7 @@
 import { CircleCheck, CircleCheckBig, CircleDashed, CircleSlash, Clock3, TriangleAlert } from 'lucide-react'
 import { wordOf } from '../../ops/output/words.ts'
 
-/** Meaning of a state. A chip shows it by its icon and its color. */
+/** Meaning of a state. A chip shows the meaning by an icon and a color. */
 export type Tone = 'won' | 'good' | 'waiting' | 'bad' | 'declined' | 'unknown'
 
 const icons = {
@@ -26,7 +26,7 @@ const words: Readonly<Record<Tone, readonly string[]>> = {
     ...['bind_failed', 'rejected', 'wrong'],
   ],
   declined: ['not_available', 'declined', 'blocked', 'closed'],
-  // Empty, because all states that aren't listed above have this meaning, such as `paused`.
+  // Empty, because every state that isn't listed above, such as `paused`, has the meaning `unknown`.
   unknown: [],
 }
 
@@ -38,7 +38,7 @@ export function toneOf(word: string | null | undefined): Tone {
 
 interface ChipProps {
   readonly word: string | null | undefined
-  /** Icon and color of the chip. If undefined, those of the meaning of `word`. */
+  /** Meaning that the chip shows by its icon and color. Default: the meaning of `word`. */
   readonly tone?: Tone
   readonly label?: string | null | undefined
 }

@@ -38,9 +38,7 @@ export function Confirm({ title, text, confirmLabel, isDanger = false, onDo, onC
 }
 
 interface ConfirmButtonProps extends Omit<ButtonProps, 'onClick' | 'type'> {
-  /**
-   * @returns the question to ask. Null asks no question, because there is nothing to do; `ask` then shows a message.
-   */
+  /** @returns the question to ask. If there is nothing to do, `ask` shows a message and returns null. */
   readonly ask: () => Question | Promise<Question | null>
   readonly onDo: () => void
   /** Shows the question in another component. Pass this if the button may disappear while the question is open. */

@@ -7,7 +7,7 @@ interface CsvLinkProps {
 }
 
 /**
- * Link that downloads as CSV all rows of a list that match its filters.
+ * Link that downloads a list as CSV: all rows that match the filters.
  * @param path path of the list in the API, without `.csv`.
  * @param of name of the list, for screen readers.
  */

@@ -61,8 +61,8 @@ interface ChoiceProps {
 }
 
 /**
- * A select field for a filter. If `value` isn't one of the options, for example because it came from a link, it is
- * listed too.
+ * A select field for a filter. If `value` isn't one of the options, the field also offers `value`. A link can set such
+ * a value.
  * @param all label of the choice without a filter.
  */
 export function Choice({ label, value, all, options, onChange }: ChoiceProps) {

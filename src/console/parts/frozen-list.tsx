@@ -25,7 +25,7 @@ export function useFrozenList<T>(
     shown: rows.slice(at),
     notice: (
       <button type="button" className="button small new-rows" onClick={release}>
-        Show {at} new
+        Show {at} new {at === 1 ? 'row' : 'rows'}
       </button>
     ),
   }

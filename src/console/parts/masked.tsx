@@ -9,7 +9,7 @@ import { Json, parseJson } from './json.tsx'
 import { OpensModal } from './modal.tsx'
 import { QueryState } from './states.tsx'
 
-/** Text that the server sends instead of a personal value, if the user may not see it or hasn't asked for it. */
+/** Text that the server sends instead of a personal value that the user may not see, or hasn't asked for. */
 export const MASK = '••••'
 
 interface RowRef {
@@ -56,7 +56,7 @@ interface ShowButtonProps {
 
 export function ShowButton({ what, onShow }: ShowButtonProps) {
   const may = useMay('operator')
-  const title = may ? 'Show this row. The audit log records who did.' : requiresRole('operator')
+  const title = may ? 'Show the masked values of this row. The audit log records who did.' : requiresRole('operator')
   return (
     <button type="button" className="plain show" disabled={!may} title={title} onClick={() => void onShow()}>
       Show<span className="unseen"> {what}</span>

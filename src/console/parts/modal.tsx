@@ -12,7 +12,7 @@ interface ModalProps {
 
 /**
  * Finds the element to focus when a dialog opens: the first field, or in a dialog without fields, the first action. In
- * a question, that is "Cancel". Without this, the browser would focus the close button.
+ * a confirmation dialog, the first action is "Cancel". By default, the browser would focus the close button.
  */
 function firstFocus(dialog: HTMLElement): HTMLElement | null {
   const fields = 'input:not(:disabled, [type="checkbox"], [type="radio"]), select:not(:disabled), textarea:not(:disabled)'

@@ -7,7 +7,7 @@ export function count(n: number): string {
   return whole.format(n)
 }
 
-/** @returns the count as text, such as `12`. If there may be more, with a plus, such as `1,000+`. */
+/** @returns the count as text, such as `12`. An incomplete count ends with a plus, such as `1,000+`. */
 export function countUpTo({ count: n, is_complete }: { readonly count: number; readonly is_complete: boolean }): string {
   return is_complete ? count(n) : `${count(n)}+`
 }
@@ -21,7 +21,7 @@ export function share(ratio: number): string {
   return percent.format(ratio)
 }
 
-/** @param cents amount in cents of a US dollar. */
+/** @param cents amount in US cents. Without an amount, the result is `–`. */
 export function money(cents: number | null | undefined): string {
   return cents === null || cents === undefined ? '–' : dollars.format(cents / 100)
 }
@@ -31,7 +31,7 @@ export function size(n: number): string {
   return n < 1_000_000 ? `${bytes.format(n / 1_000)} KB` : `${bytes.format(n / 1_000_000)} MB`
 }
 
-/** @returns a duration such as `80 ms`, `1.4 s`, or `3 min`. */
+/** @returns a duration such as `80 ms`, `1.4 s`, or `3 min`. Without a duration, the result is `–`. */
 export function seconds(s: number | null | undefined): string {
   if (s === null || s === undefined) return '–'
   if (s < 1) return `${Math.round(s * 1_000)} ms`

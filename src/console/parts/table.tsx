@@ -23,7 +23,7 @@ export interface Column<Row> {
   readonly rank?: 2 | 3 | 4
   /** Whether phones show the column even if its `rank` hides it. Phones show it below the other cells of the row. */
   readonly isOnPhone?: boolean
-  /** What cells contain, if not a short text: a checkbox, the buttons of the row, or a sentence of several lines. */
+  /** Content of a cell: a checkbox, the buttons of the row, or a sentence of several lines. Default: a short text. */
   readonly holds?: 'box' | 'buttons' | 'sentence'
   readonly isWide?: boolean
   /** Values of the query parameter `sort` for this column: first the default direction, then the other direction. */

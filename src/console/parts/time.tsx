@@ -81,8 +81,8 @@ export function WordAndAge({ word, at }: Pick<AgeProps, 'at'> & { readonly word:
 }
 
 /**
- * Shows a time such as `as of 12:03` for numbers that are counted once a minute. Shows nothing if `at` is null, because
- * such numbers are counted now.
+ * Shows when cached numbers were counted, such as `as of 12:03`. If `at` is null, the numbers are current, and nothing
+ * is shown.
  */
 export function AsOf({ at }: { readonly at: string | null | undefined }) {
   const nowMs = useStore(now)

@@ -44,8 +44,8 @@ export function returnToAddress(): void {
 }
 
 /**
- * Takes the token from the `#` part of the address, and removes it there. Browsers don't send this part to a server.
- * @returns null if the address contains no token.
+ * Removes the token from the `#` part of the address. Browsers don't send this part to a server.
+ * @returns the token; null if the address contains no token.
  */
 export function takeTokenFromAddress(): string | null {
   const token = new URLSearchParams(location.hash.slice(1)).get('token')

@@ -6,7 +6,7 @@ import { Field, Form } from '../parts/form.tsx'
 import { keepAddress, signIn } from './session.ts'
 
 /**
- * Sign-in page. Shown instead of the requested page, whose address stays.
+ * Sign-in page. Shown at the address of the requested page until the user signs in.
  * @param token initial text of the token field.
  */
 export function SignIn({ token }: { readonly token: string }) {
@@ -15,7 +15,8 @@ export function SignIn({ token }: { readonly token: string }) {
     document.title = 'Sign in · submission-mirror'
   }, [])
   const oidc = methods?.oidc ?? null
-  // Pass the origin of this page to the server. A link sends no `Origin` header, and a proxy may hide the address.
+  // Pass the origin of this page to the server. The server can't find the origin otherwise, because a link sends no
+  // `Origin` header, and a proxy may hide the address.
   const from = encodeURIComponent(location.origin)
   return (
     <main className="sign-in stack">

@@ -19,8 +19,8 @@ const PAGES = new Set(['text/html', 'application/xhtml+xml', 'application/json',
 
 /**
  * Downloads a document into the storage.
- * @throws RefusedDocument if the answer isn't the expected document. StorageUnavailable if the storage fails. Errors of
- * the request. The reason of `signal`.
+ * @throws RefusedDocument if the answer isn't the expected document, StorageUnavailable if the storage fails, and
+ * errors of the request. If `signal` aborts, throws the signal's reason.
  */
 export async function download(o: Download, document: DocumentRow, signal: AbortSignal): Promise<StoredDocument> {
   const place = placeOf(document, o.baseUrl)
@@ -28,7 +28,7 @@ export async function download(o: Download, document: DocumentRow, signal: Abort
   const keep: TakeDocument<StoredDocument> = (answer) => keepAnswer(o, document, answer)
   if (place.of === 'elsewhere') return await o.elsewhere.get(place.link, keep, signal)
   const end = await o.client.document(place.place, async (answer) => redirectOf(answer) ?? (await keep(answer)), signal)
-  // Redirects are requested without the token, like links to other hosts.
+  // After a redirect, fetch the target without the token, as for a link to another host.
   return typeof end === 'string' ? await o.elsewhere.get(new URL(end, `${o.baseUrl}/`).href, keep, signal) : end
 }
 
@@ -45,15 +45,14 @@ async function keepAnswer({ storage, maxBytes }: Download, document: DocumentRow
 }
 
 /**
- * Where to fetch a document: from the service, with its token, or from a link, without the token. Null if
- * neither is known.
+ * Where to fetch a document: from the service, with the account's token, or from another host, without the token. Null
+ * if the document has no path, link, or id.
  */
 type FetchPlace = { readonly of: 'service'; readonly place: DocumentPlace } | { readonly of: 'elsewhere'; readonly link: string } | null
 
 /**
  * Chooses where to fetch a document: its path if it has one, otherwise its link, otherwise its id. A link below the
- * base URL goes to the service. So does a link without a host, because the specification doesn't say what
- * `document_url` is relative to.
+ * base URL goes to the service. A link without a host also goes to the service, because no other host is known.
  */
 function placeOf({ document_id, download_path, document_url }: DocumentRow, baseUrl: string): FetchPlace {
   if (download_path !== null) return { of: 'service', place: { path: download_path } }
@@ -65,8 +64,8 @@ function placeOf({ document_id, download_path, document_url }: DocumentRow, base
 }
 
 /**
- * @returns whether the document should be a PDF. The media type decides. If the media type is unknown, the path or the
- * name decides, except that a document without a path and a link should always be a PDF.
+ * @returns whether the document should be a PDF. The media type decides. Without a media type, a document that has only
+ * an id should be a PDF. For other documents, the end of the path, link, or name decides.
  */
 function promisesPdf({ document_id, content_type, name, download_path, document_url }: DocumentRow): boolean {
   const path = (download_path ?? document_url ?? '').split(/[?#]/, 1)[0] ?? ''

@@ -31,7 +31,8 @@ const TICK_MS = 1_000
 /** Maximum number of fetches that run at the same time. */
 const AT_ONCE = 2
 /**
- * If the service rejects the account, a document is retried after this many ms. The account's poller stops the account.
+ * If the service rejects the account, a document is retried after this many ms. If reads are rejected too, the
+ * account's poller suspends the account.
  */
 const REFUSED_WAIT_MS = 60_000
 const ERROR_LENGTH = 500
@@ -101,7 +102,7 @@ export class DocumentFetcher extends DueLoop<FetchClaim> {
     }
     await this.#settleStored(claim, stored)
     observer.count('documents_total', { account, outcome: 'stored' })
-    // A purge may have removed the file while the document's row was written. Then store that the file was lost.
+    // A purge may have removed the file while the document's row was written. If so, record the file as lost.
     if ((await storage.size(stored.path)) !== stored.bytes) await this.#noteLost(claim)
   }
 
@@ -116,7 +117,7 @@ export class DocumentFetcher extends DueLoop<FetchClaim> {
 
   async #settleFailure(claim: FetchClaim, failure: unknown): Promise<void> {
     const { db, observer, clock, account, log, maxBytes } = this.#o
-    // If the service rejects the account, the document isn't the cause. Then don't store a failure.
+    // If the service rejects the account, the document isn't the cause, so don't record a failure.
     if (failure instanceof AuthRefusedError) return await releaseFetch(db, claim, REFUSED_WAIT_MS)
     const throttledMs = upstreamClass(failure) === 'throttled' ? retryAfterOf(failure) : 0
     if (throttledMs > 0) this.#pausedUntil = clock.steady() + throttledMs

@@ -2,13 +2,13 @@ import type { ServiceParts } from '../../store/engine/db.ts'
 import { storedBytes } from '../../store/reads/fetches.ts'
 
 /**
- * Used bytes are counted again at this interval, because other processes also store documents. While the storage is
- * full, `COUNTED_FULL_MS` is used instead.
+ * Counts the used bytes again after this many ms, because other processes also store documents. While the storage is
+ * full, `COUNTED_FULL_MS` applies.
  */
 const COUNTED_MS = 600_000
 const COUNTED_FULL_MS = 60_000
 
-/** Knows how many of DOCUMENTS_TOTAL_BYTES are used. */
+/** Tracks how many of DOCUMENTS_TOTAL_BYTES are used. */
 export class Space {
   readonly #o: Pick<ServiceParts, 'db' | 'clock' | 'log'>
   readonly #totalBytes: number

@@ -4,7 +4,7 @@ import { FolderStorage } from './folder.ts'
 import { S3Storage } from './s3.ts'
 import type { DocumentStorage } from './storage.ts'
 
-/** @returns the document storage of the settings. The folder or bucket is opened when first used. */
+/** @returns the configured document storage. The storage opens its folder or bucket on first use. */
 export function createDocumentStorage(config: Pick<Config, 'documents' | 'upstream'>): DocumentStorage {
   const { dir, s3 } = config.documents
   const folder = resolve(dir)

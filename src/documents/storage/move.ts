@@ -20,7 +20,7 @@ const MAX_FAULTY = 100
 
 /**
  * Copies documents into another storage, and checks the hash and length of each. Skips a document that the other
- * storage already has with the same length, because files there are always complete. An interrupted move can therefore
+ * storage already has with the same length, because a stored file is always complete. An interrupted move can therefore
  * be run again.
  * @param to the other storage. Null copies nothing, and only checks that `from` has each file with its length.
  * @throws StorageUnavailable if a storage can't be read or written.

@@ -22,8 +22,8 @@ export function documentOpener(storage: DocumentStorage, metadataOf: MetadataOf)
 }
 
 /**
- * Replaces MissingDocument with StorageUnavailable, which callers can retry. If the file is still missing when the
- * document is looked up again, the result is null.
+ * Replaces MissingDocument with StorageUnavailable, so that callers retry the lookup. If the file is still missing, the
+ * second lookup returns null. Throws other errors unchanged.
  */
 function disappeared(error: unknown): never {
   throw error instanceof MissingDocument ? new StorageUnavailable(error.message, { cause: error }) : error

@@ -32,13 +32,13 @@ export interface Bucket {
   /** @param sha256 hash of `body` in base64. If `body` doesn't match it, the S3 service rejects the request. */
   put(key: string, body: Readable | Uint8Array, bytes: number, sha256: string): Promise<void>
   get(key: string): Promise<Readable>
-  /** @returns null if the object doesn't exist. */
+  /** @returns the size and time of an object; null if the object doesn't exist. */
   head(key: string): Promise<Omit<StoredObject, 'key'> | null>
   remove(key: string): Promise<void>
   list(): AsyncIterable<StoredObject>
 }
 
-/** Time limits in ms: for connecting, and for the time in which no byte arrives. */
+/** Time limits in ms: for connecting, and for a connection without traffic. */
 const CONNECT_MS = 10_000
 const SILENT_MS = 60_000
 

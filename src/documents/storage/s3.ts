@@ -104,8 +104,8 @@ export class S3Storage implements DocumentStorage {
   }
 
   /**
-   * Removes an object, unless it was written again since it was listed. Another process may still write the object
-   * between the check and the removal. The document of that process is later fetched again.
+   * Removes an object, unless it was written again since it was listed. If another process writes the object between
+   * the check and the removal, the new object is removed too. Its document is later fetched again.
    * @returns whether the object was removed.
    */
   async #removeOld(key: string, oldestMs: number): Promise<boolean> {
@@ -125,7 +125,7 @@ export class S3Storage implements DocumentStorage {
       await bucket.put(key, bytes, bytes.length, base64Hash(bytes))
       try {
         const [back, head] = [await buffer(await bucket.get(key)), await bucket.head(key)]
-        if (!back.equals(bytes) || head === null) throw new Error('it gives back other bytes than were written')
+        if (!back.equals(bytes) || head === null) throw new Error('it returns other bytes than were written')
         return head.modifiedMs
       } finally {
         await bucket.remove(key)
@@ -173,11 +173,11 @@ const RIGHTS = 'let its key get, put, delete and list objects there'
 /** Explanation and fix for each error code of the S3 service. */
 const SENTENCES: Readonly<Record<string, string>> = {
   NoSuchBucket: 'does not exist: create it, or name another one in documents.s3.bucket',
-  InvalidAccessKeyId: 'refuses the key: check documents.s3.access_key_id',
-  SignatureDoesNotMatch: 'refuses the key: check documents.s3.secret_access_key',
-  AccessDenied: `refuses the request (AccessDenied): ${RIGHTS}`,
-  Forbidden: `refuses the request (403): ${RIGHTS}`,
-  '403': `refuses the request (403): ${RIGHTS}`,
+  InvalidAccessKeyId: 'rejects the key: check documents.s3.access_key_id',
+  SignatureDoesNotMatch: 'rejects the key: check documents.s3.secret_access_key',
+  AccessDenied: `rejects the request (AccessDenied): ${RIGHTS}`,
+  Forbidden: `rejects the request (403): ${RIGHTS}`,
+  '403': `rejects the request (403): ${RIGHTS}`,
   PermanentRedirect: 'is in another region: set documents.s3.region or documents.s3.endpoint',
   AuthorizationHeaderMalformed: 'is in another region: set documents.s3.region',
   CredentialsProviderError: 'needs a key: set documents.s3.access_key_id and documents.s3.secret_access_key, or give this machine a role',
@@ -186,6 +186,6 @@ const SENTENCES: Readonly<Record<string, string>> = {
 /** @returns an error that names the bucket and says what to do. */
 export function bucketError({ bucket, endpoint, region }: BucketConfig, error: unknown): StorageUnavailable {
   const where = `the bucket ${bucket} (${endpoint === null ? region : withoutQueryValues(endpoint)})`
-  const sentence = (error instanceof Error && SENTENCES[error.name]) || `can't take or give documents: ${messageOf(error)}`
+  const sentence = (error instanceof Error && SENTENCES[error.name]) || `cannot store or return documents: ${messageOf(error)}`
   return new StorageUnavailable(`${where} ${sentence}`, { cause: error })
 }

@@ -6,7 +6,7 @@ import { codeOf, messageOf } from '../../base/errors.ts'
 import { type Expected, pathOf, RefusedDocument, StorageUnavailable, type StoredDocument, TooLongDocument } from './storage.ts'
 import { removeTemporaries, TEMPORARY } from './sweep-folder.ts'
 
-/** Writes documents to temporary files until they are complete. Creates the folder if it is missing. */
+/** Keeps each document in a temporary file until the document is complete. Creates the folder if it is missing. */
 export class Spool {
   readonly onDisk: OnDisk
   readonly #folder: string
@@ -25,7 +25,7 @@ export class Spool {
 
   /**
    * Writes a document to a durable temporary file, checks it, passes the file to `done`, and removes the file. If this
-   * process is killed before that, a sweep removes the file later.
+   * process is killed before the removal, a sweep removes the file later.
    * @param done moves or copies the file to its final path.
    */
   async spooled(
@@ -65,7 +65,7 @@ export class Spool {
     try {
       await createFile(file, probe(), this.#own)
       const text = await this.onDisk(readFile(file, 'utf8'))
-      if (text !== 'probe') throw new StorageUnavailable(`${this.#folder} gives back other bytes than were written: check its disk`)
+      if (text !== 'probe') throw new StorageUnavailable(`${this.#folder} returns other bytes than were written: check its disk`)
       return (await this.onDisk(stat(file))).mtimeMs
     } finally {
       await rm(file, { force: true }).catch(() => {})
@@ -106,7 +106,7 @@ class CheckedBody {
     for await (const chunk of this.#body) {
       this.#bytes += chunk.length
       if (this.#bytes > maxBytes) throw tooLong(`more than ${maxBytes} bytes`, maxBytes)
-      if (bytes !== null && this.#bytes > bytes) throw new RefusedDocument(`the answer is longer than the ${bytes} bytes that it promised`)
+      if (bytes !== null && this.#bytes > bytes) throw new RefusedDocument(`the answer is longer than the ${bytes} bytes that it declared`)
       if (isPdf && this.#head.length < PDF.length) this.#look(chunk)
       this.#hash.update(chunk)
       yield chunk
@@ -120,7 +120,7 @@ class CheckedBody {
   stored(): StoredDocument {
     const { bytes, isPdf } = this.#expected
     if (bytes !== null && this.#bytes !== bytes) {
-      throw new RefusedDocument(`the answer ended after ${this.#bytes} of the ${bytes} bytes that it promised`)
+      throw new RefusedDocument(`the answer ended after ${this.#bytes} of the ${bytes} bytes that it declared`)
     }
     if (this.#bytes === 0) throw new RefusedDocument('the answer is empty')
     if (isPdf && this.#head.length < PDF.length) throw notPdf(this.#head)
@@ -136,24 +136,23 @@ class CheckedBody {
 
 function tooLong(length: string, maxBytes: number): TooLongDocument {
   return new TooLongDocument(
-    `the document has ${length}; the longest allowed is ${maxBytes} (DOCUMENTS_MAX_BYTES); raise it to have the document fetched`,
+    `the document has ${length}, but at most ${maxBytes} bytes are allowed; raise DOCUMENTS_MAX_BYTES to fetch the document`,
   )
 }
 
-/** Error: the answer isn't a PDF. Shows the first bytes in hex, because they may be anything. */
+/** @returns the error that the answer isn't a PDF. Shows the first bytes in hex, because they may not be text. */
 function notPdf(head: Buffer): RefusedDocument {
-  return new RefusedDocument(`the answer promised a PDF and does not begin with %PDF- (its first bytes are ${head.toString('hex')})`)
+  return new RefusedDocument(`the answer is declared as a PDF, but does not begin with %PDF- (its first bytes are ${head.toString('hex')})`)
 }
 
-/** Creates a folder and its missing parents. They are durable when the promise resolves. */
+/** Creates a folder and its missing parents. All of them are durable when the promise resolves. */
 export async function makeFolder(path: string): Promise<void> {
   const first = await mkdir(path, { recursive: true, mode: 0o700 })
   if (first === undefined) return
   for (let made = path; made.length >= first.length; made = dirname(made)) await syncFolder(dirname(made))
 }
 
-const RIGHTS = (path: string) =>
-  `no permission to write in ${path}: let the user that this process runs as create, rename and remove files there`
+const RIGHTS = (path: string) => `no permission to write in ${path}: let the user of this process create, rename and remove files there`
 
 const SENTENCES: Readonly<Record<string, (path: string) => string>> = {
   EACCES: RIGHTS,

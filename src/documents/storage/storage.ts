@@ -10,7 +10,7 @@ export interface StoredDocument {
   readonly path: string
 }
 
-/** What the bytes of a document must be like. */
+/** Requirements for the bytes of a document. */
 export interface Expected {
   readonly maxBytes: number
   /** Length in bytes that the answer announced; null if it announced none. */
@@ -19,7 +19,7 @@ export interface Expected {
   readonly isPdf: boolean
 }
 
-/** @returns those of the given paths that belong to a document in the database. */
+/** @returns the given paths that belong to a document in the database. */
 export type KnownPaths = (paths: readonly string[]) => Promise<ReadonlySet<string>>
 
 /**
@@ -31,8 +31,8 @@ export interface DocumentStorage {
   readonly place: string
   /**
    * Hashes, checks, and stores a document. If the promise resolves, the bytes are durable under `path`. If the promise
-   * rejects, `sweep` later removes what was written. Insert the document's row within `SPARED_MS`. Otherwise a sweep
-   * may remove the file.
+   * rejects, `sweep` later removes what remains of the document. Insert the document's row within `SPARED_MS`.
+   * Otherwise a sweep may remove the file.
    * @throws RefusedDocument if the bytes aren't as expected. Errors of `body`.
    */
   keep(body: AsyncIterable<Uint8Array>, expected: Expected): Promise<StoredDocument>
@@ -128,5 +128,5 @@ export const OWNER = 'mirror-of-documents.txt'
 export function foreignDocuments(place: string, of: { readonly owner: string | null; readonly mirror: string }): string | null {
   const found = foreignOwner(place, 'documents', OWNER, of)
   if (found === null) return null
-  return `${found}: check DATABASE_URL, set DOCUMENTS_DIR or the prefix in the bucket to another place, or, if the other mirror is no longer used, remove that file`
+  return `${found}: check DATABASE_URL, or set DOCUMENTS_DIR or the prefix in the bucket to another place. If the other mirror is no longer used, remove that file`
 }

@@ -31,7 +31,7 @@ async function* oldPaths(folder: string, sweep: Sweep): AsyncGenerator<string> {
   for await (const path of sweep.paths()) if (await isOld(join(folder, path), sweep)) yield path
 }
 
-/** Renames documents back that a killed sweep was removing. This sweep then checks them again. */
+/** Restores the names of documents that a killed sweep was removing. This sweep then checks these documents again. */
 async function putBack(folder: string, { onDisk }: Sweep): Promise<void> {
   for (const name of await onDisk(readdir(folder))) {
     const path = pathOf(name.slice(ASIDE.length))
@@ -55,8 +55,8 @@ export async function removeTemporaries(folder: string, sweep: Pick<Sweep, 'nowM
 }
 
 /**
- * Removes a document, unless it is recent. Renames the document first and then checks its age again. Another process
- * may have just stored the same bytes; then the document gets its name back.
+ * Removes a document, unless it is recent. Renames the document first and then checks its age again. If another process
+ * has just stored the same bytes, the document gets its name back.
  * @returns whether the document was removed.
  */
 async function removeOld(folder: string, path: string, sweep: Sweep): Promise<boolean> {

@@ -11,7 +11,7 @@ export const submissionId = text('none', 'the submission', { source: 'path' })
 /** Column with the submission of a policy or an insured. These objects have their own id. */
 export const namedBy = text('none', 'the submission whose answer named it first; null if none, or an operator named it alone', byMirror)
 
-/** Source of columns whose fields are named by the setting `record_fields`. */
+/** Source of columns for which the setting `record_fields` names the field. */
 export const inRecord = 'the record, as `record_fields` says'
 
 export const laneId = text('none', 'its lane', { source: "the lane's `submission_market_id`" })

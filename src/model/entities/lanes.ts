@@ -2,7 +2,7 @@ import { entity, type RowOf } from '../entity.ts'
 import { account, byMirror, submissionId } from './common.ts'
 import { bool, json, raw, text, time } from './fields.ts'
 
-/** A column that is set from a field of the rail, or from the lane's newest event. */
+/** Attributes of a column that comes from a field of the rail, or from the lane's newest event. */
 function orEvent<const P extends string>(path: P) {
   return { source: `\`${path}\`, event`, path, derivedFrom: 'events' } as const
 }

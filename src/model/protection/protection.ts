@@ -137,11 +137,11 @@ export class Protection {
     return written === text ? body : Buffer.from(written, 'latin1')
   }
 
-  /** @returns the JSON text, with values that were encrypted for `place` decrypted. */
+  /** @returns the JSON text after decrypting the values that were encrypted for `place`. */
   reveal(text: string, place: CipherPlace): string {
     if (this.#cipher === null || !text.includes('enc:')) return text
     const opened = (quoted: string): string => this.#cipher?.open(quoted.slice(1, -1), place) ?? quoted
-    // The second search finds values under keys that no longer count as tax-id keys.
+    // Search by key first, then by the form of encrypted values. Some keys may no longer count as tax-id keys.
     const revealed = rewriteJsonText(text, { keys: this.#keys, replace: opened })
     return revealed.replace(/"enc:[a-z0-9_-]+:[A-Za-z0-9+/=]+"/g, opened)
   }
@@ -154,7 +154,7 @@ export class Protection {
     return revealed === text ? value : (JSON.parse(this.text(revealed, to)) as Json)
   }
 
-  /** @returns the row with all values decrypted. */
+  /** @returns the row with its encrypted values decrypted. A value that no known key can decrypt stays encrypted. */
   revealRow(entity: Pick<EntityDescription, 'table' | 'key' | 'fields'>, row: Row): Row {
     const revealed = Object.entries(row).map(([column, value]): [string, Json] => {
       const place = placeOf(entity, row, column)

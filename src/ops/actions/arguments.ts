@@ -35,7 +35,10 @@ export function parseCount(text: string, option: string, max: number, problems: 
   return 1
 }
 
-/** Parses a range of change numbers: `A-B`, or one number. */
+/**
+ * Parses a range of change numbers: `A-B`, or one number.
+ * @returns undefined if `text` is missing; also undefined, after adding a problem, if `text` is invalid.
+ */
 export function parseSeqRange(text: string | undefined, option: string, problems: string[]): readonly [number, number] | undefined {
   if (text === undefined) return undefined
   const [, first = '', last = first] = /^(\d{1,15})(?:-(\d{1,15}))?$/.exec(text) ?? []

@@ -18,7 +18,7 @@ export const asOfClocks = ['learned', 'happened'] as const
 type Moment = { readonly at: TimeText; readonly by: (typeof asOfClocks)[number] }
 
 export interface AsOf extends Moment {
-  /** The last change that is shown. */
+  /** Number of the newest change that is shown. */
   readonly seq: number
   /** The earliest time that the change log can restore. */
   readonly since: TimeText
@@ -35,18 +35,18 @@ export async function readMoment<T>(q: Query, of: SubmissionRef, { at, by }: Mom
   const seq = await seqAt(q, at)
   return await readSnapshot(q, { ...of, seq, happenedBy: by === 'happened' ? at : undefined }, async (rows) => {
     const key = [{ account: of.account, submission_id: of.submissionId }]
-    // Read afterwards, because a purge or retention may have removed changes during the restoring.
+    // Read the start of the log only now. A purge or retention may have removed changes while the rows were restored.
     const [[now], [then], start] = await Promise.all([q.selectMany(submissions, key), rows.selectMany(submissions, key), logStartOf(q, of)])
     if (now === undefined) throw new NotFoundError([untrackedText(of.submissionId, of.account)])
     const tracked = now['tracked_at'] as TimeText
     const since = start.since !== null && start.since > tracked ? start.since : tracked
     if (seq >= start.seq && then !== undefined) return await read(rows, { at, by, seq, since })
-    const reason = then === undefined ? `did not know submission ${of.submissionId}` : 'no longer has the changes since'
-    throw new NotFoundError([`the mirror ${reason} at ${shortTime(at)} UTC. Give a time after ${shortTime(since)} UTC`])
+    const reason = then === undefined ? `did not know submission ${of.submissionId} at` : 'no longer has all changes since'
+    throw new NotFoundError([`the mirror ${reason} ${shortTime(at)} UTC. Give a time after ${shortTime(since)} UTC`])
   })
 }
 
-/** Reads a submission as it was; see `readMoment`. @param at a time as people write it; undefined: now. */
+/** Reads a submission as it was at `at`; see `readMoment`. @param at text for `parseMoment`; undefined means now. */
 export async function atMoment<T>(
   { db, clock }: Pick<ActionContext, 'db' | 'clock'>,
   of: SubmissionRef,

@@ -36,8 +36,10 @@ export function factsText({ schema_version: schemaVersion, last_seq: lastSeq, ro
   return `${records.join(', ')}, the change log up to ${lastSeq}, schema version ${schemaVersion}`
 }
 
-/** @returns one line with the number of rows missing from the change log; no line if the log is complete. */
+/** @returns one line with the number of rows missing from the change log; an empty list if the log is complete. */
 export function lostText({ lost: numbers }: NamedFacts): string[] {
   if (numbers === 0) return []
-  return [`Its change log lacks ${pluralize(numbers, 'row')}, as does the original database. \`submission-mirror reconcile\` reports them.`]
+  return [
+    `The change log of the backup lacks ${pluralize(numbers, 'row')}, as does the original database. \`submission-mirror reconcile\` reports them.`,
+  ]
 }

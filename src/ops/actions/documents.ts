@@ -61,7 +61,7 @@ function documentPages({ db, signal }: ActionContext, filter: DocumentFilter): A
 }
 
 /**
- * Schedules failed documents to be fetched again now.
+ * Schedules an immediate retry of failed documents.
  * @param keys documents to retry; undefined for all failed documents.
  * @param account undefined for all accounts.
  * @returns the number of scheduled documents.

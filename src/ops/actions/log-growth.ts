@@ -4,9 +4,9 @@ import { CrowdedError } from '../output/refusals.ts'
 
 /** Maximum number of requests that wait at the same time in one process. */
 export const MOST_HELD = 100
-/** Longest wait in ms between two reads of one request. A change by another process may send no signal. */
+/** Without a signal, `read` is called again after this many ms. A change by another process may send no signal. */
 const LOOK_MS = 1_000
-/** Minimum pause in ms between two reads of one request. */
+/** Minimum pause in ms between two calls of `read` for one request. */
 const PACE_MS = 100
 
 /** Lets requests wait until the change log grows. */
@@ -24,7 +24,8 @@ class LogGrowth {
   }
 
   /**
-   * Calls `read` immediately, and again whenever the change log grows. Holds no database connection between reads.
+   * Calls `read` immediately. Calls it again when the change log grows, and at least about once a second. Holds no
+   * database connection between reads.
    * @param hasNews returns true for an answer that ends the wait.
    * @param ms maximum wait.
    * @param signal aborts when the requester disconnects or the process stops.

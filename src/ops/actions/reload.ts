@@ -15,7 +15,7 @@ export interface ReloadResult {
   readonly needsRestart: readonly string[]
   /** Environment variables that set values. A reload doesn't see new values of these variables. */
   readonly fromEnvironment: readonly string[]
-  /** One sentence per problem, if the settings are invalid and nothing was changed. Otherwise empty. */
+  /** Problems of the settings, one sentence each. If there is a problem, the reload changes nothing. */
   readonly problems: readonly string[]
 }
 

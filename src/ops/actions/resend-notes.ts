@@ -33,7 +33,7 @@ export function resendNotes(f: ResendFacts): string[] {
       `another resend to ${destination.name} by ${printableLine(who)} at ${shortTime(at)} UTC (action ${action_id}) is unfinished; run the same request again to complete it`,
     )
   if (state.state !== 'active')
-    notes.push(`destination ${destination.name} is ${state.state}; to send them, run \`destination resume ${destination.name}\``)
+    notes.push(`destination ${destination.name} is ${state.state}; to send the changes, run \`destination resume ${destination.name}\``)
   return notes
 }
 
@@ -60,10 +60,10 @@ function notesOfSending({ destination, plan, isNew }: ResendFacts): string[] {
   if (isNew) notes.push('message ids are new: a receiver cannot detect duplicates')
   if (plan.waiting > 0) notes.push(`${pluralize(plan.waiting, 'change')} still queued from before, so sent twice`)
   if (plan.deadLettered > 0)
-    notes.push(`${pluralize(plan.deadLettered, 'change')} dead-lettered earlier; after the resend, skip the dead-lettered rows`)
+    notes.push(`${pluralize(plan.deadLettered, 'change')} dead-lettered earlier; after the resend, skip the dead-lettered changes`)
   if (plan.unknown > 0)
     notes.push(
-      `${pluralize(plan.unknown, 'change')} with unknown outcome from before; after the resend, skip the rows with unknown outcome`,
+      `${pluralize(plan.unknown, 'change')} with unknown outcome from before; after the resend, skip the changes with unknown outcome`,
     )
   if (plan.changedSince > 0)
     notes.push(

@@ -23,7 +23,7 @@ import { resendNotes } from './resend-notes.ts'
 /** Tables whose changes can be sent again. */
 export const resendEntities = entities.map(({ table }) => table)
 
-/** An interrupted resend can be completed by the same request until this many ms after the start of the resend. */
+/** An equal request completes an interrupted resend if the resend started at most this many ms ago. */
 const RESUMABLE_MS = 24 * 3_600_000
 
 export interface ResendRequest {
@@ -46,7 +46,7 @@ export interface PreparedResend {
 
 /**
  * Plans a resend, or the rest of an interrupted resend.
- * @throws NotFoundError if the destination is unknown, ConflictError while its snapshot is in progress.
+ * @throws NotFoundError if the destination is unknown, ConflictError while the destination's snapshot is in progress.
  */
 export async function prepareResend(
   a: Pick<ActionContext, 'db' | 'signal'>,

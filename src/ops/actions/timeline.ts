@@ -30,7 +30,10 @@ interface TimelineQuery {
   readonly kinds?: readonly TimelineKind[] | undefined
   readonly after?: TimelinePlace | undefined
   readonly limit: number
-  /** Reads the rows as of the change `until`. If set, the timeline omits pushes. Default: reads the current rows. */
+  /**
+   * Where to read rows. Default: the current rows. For an earlier time, pass the rows as of the change `until`, and set
+   * `until` too. The timeline then omits pushes.
+   */
   readonly rows?: Query
   readonly until?: number | undefined
 }
@@ -54,7 +57,7 @@ export async function timelinePage(
   const read: Stored[] = (await Promise.all(wanted.map((kind) => READERS[kind](kind === 'change' ? q : rows, place)))).flat()
   const newestFirst = (a: Stored, b: Stored) =>
     a.at === b.at ? timelineKinds.indexOf(a.kind) - timelineKinds.indexOf(b.kind) : a.at < b.at ? 1 : -1
-  // Sorting is stable. Entries of one kind with the same time keep the order of the database.
+  // Sorting is stable, so entries of one kind with the same time keep the order of the database.
   const sorted = read.sort(newestFirst)
   const shown = sorted.slice(0, limit)
   const last = shown.at(-1)
@@ -94,7 +97,7 @@ function tableOf(each: Stored): string {
 
 /**
  * @returns true if a push belongs to an entry.
- * An event or message has the pushes of every change of that row. A change has only the pushes of that change.
+ * An event or message has the pushes of all changes of its row. A change has only the pushes of that change.
  */
 function isOf(push: TimelinePush, key: Key, each: Stored): boolean {
   const isOfRow = push.entity === tableOf(each) && push.entity_id === entityIdOf(key, each)
@@ -108,7 +111,7 @@ function sentOf(push: TimelinePush) {
 type Sent = ReturnType<typeof sentOf>
 type Attached = Omit<Awaited<ReturnType<typeof attachmentsOf>>[number], 'message_id'>
 
-/** Default values: each kind of entry lacks some of these fields. */
+/** Values of fields that an entry doesn't have. Each kind of entry lacks some of these fields. */
 const NOTHING = {
   known_at: null,
   known_via: null,

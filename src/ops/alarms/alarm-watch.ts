@@ -76,7 +76,7 @@ export class AlarmWatch implements Service {
     const { db, log } = this.#p
     try {
       const mine = await claimWatch(db, this.#token, LEASE_MS)
-      // Report a past outage even without the lease: perhaps only this process lost the database.
+      // Report a past outage even without the lease, because the outage may have affected only this process.
       const past = this.#outage.past()
       if (past !== null) {
         await reportAlarm(db, past.row, past.sent)
@@ -96,7 +96,7 @@ export class AlarmWatch implements Service {
     }
   }
 
-  /** Evaluates and stores all alarms. The alarms in `over` have no watcher, and this evaluation resolves them. */
+  /** Evaluates and stores all alarms. Also resolves the alarms in `over`, which have no watcher. */
   async #evaluateAndStore(over: readonly AlarmName[]): Promise<AlarmPlan> {
     const { db, senders } = this.#p
     const evaluation = await this.#evaluateWatchers(over)

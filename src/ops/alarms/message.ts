@@ -23,7 +23,7 @@ export interface AlarmMessage {
     readonly resolved_at: TimeText | null
     /** One sentence: what happened, and what to do. */
     readonly text: string
-    /** Relative link to the runbook section. */
+    /** Relative link to the runbook section; null in a test message. */
     readonly runbook: string | null
   }
 }

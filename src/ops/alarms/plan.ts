@@ -17,7 +17,7 @@ export interface Evaluation {
 /**
  * Computes the changes after one evaluation: alarm states (see `transition`), and notices for each recipient.
  * - Each recipient has at most one stored notice per alarm. A newer notice replaces the older notice, even if unsent.
- * - A firing alarm queues a notice, and another notice `repeatMs` after the last one was sent or skipped.
+ * - A firing alarm queues a notice, and the next notice `repeatMs` after the previous notice was sent or skipped.
  * - If an alarm stays resolved for `SETTLE_MS`, each recipient that was notified of the alarm gets a `resolved` notice.
  *   Recipients whose settings exclude `resolved` notices get none.
  * - A recipient that is added later also gets notices of alarms that already fire.
@@ -103,6 +103,6 @@ function isOver(notice: NoticeRow, row: AlarmRow | undefined, operators: readonl
   if (operator === undefined) return true
   if (row?.state === 'firing' || (row !== undefined && isUnsettled(row, nowMs))) return false
   if (notice.kind === 'resolved') return notice.settled_at !== null
-  // Keep a `firing` or `repeated` notice until the `resolved` notice replaces it.
+  // If the recipient gets `resolved` notices, keep a `firing` or `repeated` notice until a `resolved` notice follows.
   return !operator.resolved || row === undefined
 }

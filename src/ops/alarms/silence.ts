@@ -1,7 +1,10 @@
 import { msFromTime } from '../../model/time.ts'
 import type { UnannouncedRecords } from '../../store/operators/alarm-queries.ts'
 
-/** From this many unannounced records on, the age of the last delivery decides. Fewer may lack webhooks by chance. */
+/**
+ * If at least this many records were not announced by a webhook, the age of the last delivery shows whether there is an
+ * outage. Fewer records may lack webhooks by chance.
+ */
 const ENOUGH = 3
 
 /**

@@ -16,7 +16,7 @@ const MINUTE_MS = 60_000
 /** `reads_overdue` fires if a read is overdue by `OVERDUE_MS`. The alarm resolves below `NOT_OVERDUE_MS`. */
 const OVERDUE_MS = 15 * MINUTE_MS
 const NOT_OVERDUE_MS = 5 * MINUTE_MS
-/** `service_unavailable` fires if reads fail or are overdue, and none has succeeded for this many ms. */
+/** `service_unavailable` fires if reads fail or are overdue, and no read has succeeded for this many ms. */
 const NO_ANSWER_MS = 15 * MINUTE_MS
 const SMALL_SKEW_MS = 30_000
 /** `record_conflict` and `items_unreadable` fire until this many ms after the last conflict or unreadable item. */
@@ -71,11 +71,13 @@ async function reads({ account, brokerage }: AccountsTable, { q, config, nowMs }
   const { failing, newest_read_at: newest, stalest_read_at: stalest, ...due } = await accountReads(q, account)
   const overdueMs = Math.max(lateMs(due.oldest_read_request_at, nowMs), lateMs(due.oldest_read_due_at, nowMs))
   const silentSince = newest ?? (await scheduledSince(q, account))
-  // While the brokerage is unknown, the service may never have answered, even if no read is due or failing.
+  const silent = ago(silentSince, nowMs)
+  // If the brokerage is unknown, the service may never have answered. Then check for an outage even if no read fails.
   const wanted = failing.once > 0 || overdueMs > NOT_OVERDUE_MS || brokerage === null
   const dead = wanted && lateMs(silentSince, nowMs) >= NO_ANSWER_MS
-  // `state_stale` doesn't depend on the schedule. It fires if a read failed for half an hour or more,
-  // or if a submission was not read for `POLL_DORMANT` plus a day.
+  // `state_stale` doesn't depend on the schedule. It fires if a read has failed or stalled for about half an hour, or if
+  // a feed or the requirements of a submission were not read for `POLL_DORMANT` plus a day.
+  // While `service_unavailable` is on, failing reads don't count.
   const long = dead ? 0 : failing.long
   const stale =
     long > 0
@@ -86,7 +88,7 @@ async function reads({ account, brokerage }: AccountsTable, { q, config, nowMs }
       'service_unavailable',
       { account },
       dead,
-      `no read of account ${account} has succeeded ${newest === null ? 'since its first start, ' : ''}for ${ago(silentSince, nowMs)}; run ` +
+      `no read of account ${account} has succeeded ${newest === null ? `since its first start ${silent} ago` : `for ${silent}`}; run ` +
         '`submission-mirror doctor` to check service, proxy and DNS',
     ),
     problem(

@@ -21,6 +21,6 @@ export function clocksDisagree(judged: ClockJudgement, config: Pick<Config, 'des
   const { apart, doubt, isConfirmed } = judged
   const what = apart.length > 0 ? apart.map(differenceText).join(', ') : (doubt ?? '')
   const waits = waitsForClocks(judged, config)
-  const waiting = waits.length === 0 ? '' : `; until they agree ${waits.join(', and ')}`
+  const waiting = waits.length === 0 ? '' : `; until they agree, ${waits.join(', and ')}`
   return problem('clocks_disagree', {}, doubt !== null || (apart.length > 0 && !isConfirmed), `the clocks disagree: ${what}${waiting}`)
 }

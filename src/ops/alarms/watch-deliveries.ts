@@ -25,7 +25,7 @@ const DIFFERING_ENOUGH = 2
 const FLOOD_MS = 5 * MINUTE_MS
 const FLOOD = 500
 const SMALL_FLOOD = 100
-/** `deliveries_rejected` fires from this many rejections in a row on. Fewer may come from strangers. */
+/** `deliveries_rejected` fires if this many deliveries in a row are rejected. Fewer may come from strangers. */
 const REJECTED_ENOUGH = 3
 
 /** Watches whether deliveries arrive and are accepted. */
@@ -64,8 +64,8 @@ async function silence(
     faults.length > 0
       ? `deliveries are rejected: ${fixOf(faults)}`
       : 'check in the portal that the endpoint exists, is enabled, has no filter and has the right URL'
-  const how = never ? 'no webhook ever arrived' : `no webhook arrived for ${ago(timeFromMs(lastAtMs), nowMs)}`
-  const text = `${how} for account ${account}, while polling found ${pluralize(found.count, 'unannounced record')}; ${why}`
+  const how = never ? 'has never received a webhook' : `has received no webhook for ${ago(timeFromMs(lastAtMs), nowMs)}`
+  const text = `account ${account} ${how}, while polling found ${pluralize(found.count, 'unannounced record')}; ${why}`
   const since = sinceMs === null ? null : timeFromMs(sinceMs)
   return problem('webhook_silence', { account, since }, since !== null, text)
 }
@@ -117,8 +117,8 @@ function tooLarge(account: string, rejected: readonly RejectedCount[]): Problem 
     'delivery_too_large',
     { account },
     count > 0,
-    `${pluralize(count, 'delivery', 'deliveries')} for account ${account} ${count === 1 ? 'was' : 'were'} rejected within a day, larger than ` +
-      'WEBHOOK_BODY_LIMIT; raise it, and the limit of the proxy',
+    `${pluralize(count, 'delivery', 'deliveries')} for account ${account} ${count === 1 ? 'was' : 'were'} rejected within a day, because ${count === 1 ? 'it exceeds' : 'they exceed'} ` +
+      'WEBHOOK_BODY_LIMIT; raise WEBHOOK_BODY_LIMIT, and the limit of the proxy',
   )
 }
 

@@ -12,9 +12,9 @@ const DAY_MS = 24 * 60 * MINUTE_MS
 
 export const PUSH_LATE_MS = 15 * MINUTE_MS
 const NOT_LATE_MS = 5 * MINUTE_MS
-/** `destination_stopped` fires only this many ms after a person paused the destination. The pause may be forgotten. */
+/** For a paused destination, `destination_stopped` fires after this many ms, because the pause may be forgotten. */
 const FORGOTTEN_MS = DAY_MS
-/** `push_unmapped` fires if a submission has waited this many ms for an AMS client. A person needs time to map it. */
+/** `push_unmapped` fires if a submission has waited this many ms for an AMS client. Manual mapping takes time. */
 const UNMAPPED_MS = DAY_MS
 
 /** Watches whether each configured destination gets its changes. */

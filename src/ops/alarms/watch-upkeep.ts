@@ -11,10 +11,10 @@ import type { WatchContext, Watcher } from './watcher.ts'
 export const BACKUP_TASK = 'backup'
 /**
  * A backup is overdue this many ms after its scheduled time.
- * Earlier, the backup may still be in progress: copying and test-restoring a large database takes time.
+ * Until then, the backup may be in progress, because copying and test-restoring a large database takes time.
  */
 const BACKUP_LATE_MS = 2 * 3_600_000
-/** Retention is late if its last run is older than this. The limit is longer than two nights. */
+/** Daily retention is late if its last run is more than this many ms ago. A single missed run isn't reported. */
 const RETENTION_LATE_MS = 49 * 3_600_000
 
 /** Watches whether scheduled backups are made and can be restored. */

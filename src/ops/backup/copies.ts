@@ -40,7 +40,7 @@ export async function foreignCopies(folder: string, mirror: string): Promise<str
     ? `${folder} contains backups but no ${OWNER} with their mirror`
     : foreignOwner(folder, 'backups', OWNER, { owner, mirror })
   if (found === null) return null
-  return `${found}: check DATABASE_URL, set BACKUP_DIR to another folder, or, if the other mirror is no longer used, move its files out of this one`
+  return `${found}: check DATABASE_URL, or set BACKUP_DIR to another folder. If the other mirror is no longer used, move its files out of this folder`
 }
 
 /**

@@ -25,7 +25,7 @@ export interface ScheduledBackupsOptions {
   readonly settings: CronSchedule & Kept & { readonly dir: string }
 }
 
-/** Delay in ms after the start, so that other work runs first. */
+/** Delay in ms after the program starts, so that other work runs first. */
 const AFTER_START_MS = 3_000
 const LOOK_MS = 15_000
 /** Delay in ms before a retry. Usually a person must fix the cause first, such as a full disk. */
@@ -38,7 +38,7 @@ const PROGRESS_MS = 60_000
 /**
  * Makes a backup at each time of `BACKUP_CRON`, as the command `backup` does.
  * Then test-restores the backup and removes old backups.
- * If a time was missed or the settings changed, the backup follows soon after the start.
+ * If a time was missed or the settings changed, the backup follows soon after the program starts.
  * Each step can be repeated, because a backup file gets its name only when the backup is complete.
  */
 export class ScheduledBackups implements Service {

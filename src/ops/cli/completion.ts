@@ -73,7 +73,10 @@ function* placesOf(command: Command, path = ''): Generator<CommandNode> {
   for (const each of command.commands) yield* placesOf(each, `${path} ${each.name()}`)
 }
 
-/** @returns bash and zsh code that appends `$word` to `$at`, the command typed so far, if such a command exists. */
+/**
+ * @returns bash and zsh code for one typed word. `$at` is the command typed so far. If this command has the subcommand
+ * `$word`, the code appends `$word` to `$at`.
+ */
 function stepInto(places: readonly CommandNode[]): string {
   return `case "$at $word" in ${places.flatMap(({ path }) => (path === '' ? [] : [quoted(path)])).join('|')}) at="$at $word" ;; esac`
 }

@@ -111,7 +111,7 @@ function addOption(command: Command, field: string, schema: z.ZodType, when: str
 
 /**
  * @returns true if a field also accepts the start of an id, or words of the insured's name.
- * Only operations that read accept these texts. A wrong match then changes nothing.
+ * Only operations that read accept these texts, so that a wrong match changes nothing.
  */
 function isNamed(op: AnyOperation, field: string): boolean {
   return field === 'submission_id' && op.http.startsWith('GET ')
@@ -266,7 +266,7 @@ const noDatabase = new Proxy({} as Db, {
   },
 })
 
-/** Runs work once that needs no database. Audits the work if the database can be opened. */
+/** Runs work that needs no database, once. Audits the work if the database can be opened. */
 async function notedIfPossible<T extends Attempted>(
   c: CommandContext,
   note: Parameters<Attempt>[0],

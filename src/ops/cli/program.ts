@@ -2,7 +2,7 @@ import { Argument, Command, CommanderError } from 'commander'
 import { messageOf, UsageError } from '../../base/errors.ts'
 import type { Host, Output } from '../../base/host.ts'
 import { printable } from '../../base/printable.ts'
-import { coloured } from './colour.ts'
+import { withColors } from './color.ts'
 import type { CommandContext } from './commands/context.ts'
 import { addCommands, commands } from './commands.ts'
 import { exitCodeOf, exitCodes } from './exit-codes.ts'
@@ -24,12 +24,12 @@ fish: run once            submission-mirror completion fish > ~/.config/fish/com
  * @returns the exit code.
  */
 export async function runCli(context: Omit<CommandContext, 'exitCode'>): Promise<number> {
-  // Derive the new host with `Object.create`. Copying all properties would open `stdin`.
   const { argv: given, command, stdout, stderr: errors } = context.host
-  // Don't colour or rewrite the output of `query` and `--json`, because data may contain the same words.
+  // Don't color or rewrite the output of `query` and `--json`. The data may contain state names or command lines.
   const isData = given[0] === 'query' || given.includes('--json')
+  // Use `Object.create`, because copying all properties of `context.host` would open `stdin`.
   const host: Host = Object.create(context.host, {
-    stdout: { value: escaped(isData ? stdout : withOwnCommand(coloured(stdout), command)) },
+    stdout: { value: escaped(isData ? stdout : withOwnCommand(withColors(stdout), command)) },
     stderr: { value: escaped(withOwnCommand(errors, command)) },
   })
   const c: CommandContext = { ...context, host, exitCode: exitCodes.done }
@@ -52,7 +52,7 @@ export async function runCli(context: Omit<CommandContext, 'exitCode'>): Promise
   }
 }
 
-/** Finds commands that users copy from a text: in backticks, or at the start of an indented line. */
+/** Matches `submission-mirror` before a command name, in backticks or at the start of an indented line. */
 const PRINTED = new RegExp(`(?<=\`|^ +)submission-mirror (?=(?:${Object.keys(commands).join('|')})\\b)`, 'gm')
 
 /**
@@ -93,9 +93,9 @@ type Refused = Error & Partial<Record<'code' | 'syscall' | 'address' | 'hostname
 /** @returns the program with `completion`, `version`, and the commands in `names`. */
 async function programOf(c: CommandContext, names: readonly string[]): Promise<Command> {
   const program = new Command('submission-mirror')
-    .description("a live local copy of a brokerage's submissions, in its own database")
+    .description("a live, checked copy of a brokerage's submissions in your own database")
     .version(c.version, '-V, --version', 'print the version')
-    .option('--no-color', 'no colours, like NO_COLOR; works with any command')
+    .option('--no-color', 'no colors, like NO_COLOR; works with any command')
     .helpOption('-h, --help', 'show help')
     .commandsGroup('Help:')
     .helpCommand('help [command...]', 'show help for all or one command')
@@ -127,7 +127,7 @@ async function programOf(c: CommandContext, names: readonly string[]): Promise<C
 
 /**
  * @param first first word of the command line.
- * @returns names of the commands to load. For help, and for an unknown command, returns all commands.
+ * @returns names of the commands to load: only `first` if it is a command, none to print the version, otherwise all.
  */
 function namesFor(first: string | undefined): readonly string[] {
   if (first === '--version' || first === '-V' || first === 'version') return []

@@ -6,10 +6,10 @@ import { printableLine } from '../output/text.ts'
 
 /** Clears the line. Write this text as bytes, because the output escapes control characters in strings. */
 const ERASE = '\r\u001b[2K'
-/** The rate is measured over at most this many ms. */
+/** The displayed rate (submissions per second) is the average over at most this many ms. */
 const WINDOW_MS = 30_000
 
-/** Progress line of a reconcile run: done, left, rate, remaining time. Prints nothing if the output is no terminal. */
+/** Progress line of a reconcile run at a terminal: done, left, rate, remaining time. Elsewhere, prints nothing. */
 export class ReconcileScreen {
   readonly #output: Output
   readonly #clock: Clock
@@ -49,8 +49,8 @@ export function progressLine(account: string, counts: RunCounts, rate: number | 
   const speed =
     rate === null
       ? ''
-      : `, ${rate >= 10 ? Math.round(rate) : rate.toFixed(1)} a second${rate > 0 ? `, ${duration(left / rate)} to go` : ''}`
-  return `${account}: ${done} of ${total} done (${share} %), ${left} left${speed}; ${found} found`
+      : `, ${rate >= 10 ? Math.round(rate) : rate.toFixed(1)} per second${rate > 0 ? `, about ${duration(left / rate)} left` : ''}`
+  return `${account}: ${done} of ${total} submissions checked (${share} %)${speed}; ${found} ${found === 1 ? 'finding' : 'findings'}`
 }
 
 function duration(seconds: number): string {

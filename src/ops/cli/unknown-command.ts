@@ -24,7 +24,10 @@ export async function refuseUnknown(program: Command, argv: readonly string[], l
   }
 }
 
-/** @returns a line that suggests commands, such as `destination resend` for `outbox resend`; null if none is near. */
+/**
+ * @returns a line that suggests similar commands, such as `destination resend` for `outbox resend`.
+ * Returns null if no command is similar.
+ */
 function suggestionFor(word: string, isFirst: boolean, siblings: readonly Command[], ofSubjects: readonly Command[]): string | null {
   const exact = isFirst ? ofSubjects.filter((each) => each.name() === word) : []
   const near = [exact, nearOf(word, siblings), nearOf(word, ofSubjects)].find(({ length }) => length > 0)

@@ -9,7 +9,10 @@ export function waitsForClocks({ isTrusted }: ClockJudgement, { destinations }: 
   return ['retention waits', ...pushes]
 }
 
-/** From this difference in ms on, `clock_skew` fires. From 300 s on, the receiver rejects every delivery. */
+/**
+ * `clock_skew` fires if our clock differs from the service's clock by at least this many ms.
+ * From 300 s on, the receiver rejects every delivery.
+ */
 export const SKEW_MS = 60_000
 
 export function apartText(aheadMs: number): string {

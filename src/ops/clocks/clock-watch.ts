@@ -13,7 +13,7 @@ export interface ClockWatchParts {
 
 /**
  * Compares the clocks once, in a process without a running `ClockWatch`.
- * Checks neither the age of the newest record nor whether this machine's clock was set.
+ * Skips two checks: how old the newest recorded time is, and whether this machine's clock was set.
  * @param services how far each service's clock is ahead of ours in ms, by account.
  */
 export async function compareClocks(q: Query, services: ReadonlyMap<string, number> = new Map()): Promise<ClockJudgement> {
@@ -30,8 +30,8 @@ export class ClockWatch {
   /** Wall clock minus steady clock, in ms. Measured at the start, and again whenever a service confirms our clock. */
   #lead: number
   /**
-   * Time of the newest record at the first comparison, in ms since the epoch.
-   * null: there was no record, or a service has confirmed our clock. undefined: no comparison yet.
+   * Newest recorded time at the first comparison, in ms since the epoch.
+   * null: no time was recorded, or a service has confirmed our clock. undefined: no comparison yet.
    */
   #before: number | null | undefined
 

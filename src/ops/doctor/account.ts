@@ -53,7 +53,7 @@ export async function* checkAccount(p: DoctorParts, account: AccountConfig): Asy
   yield await checkSecrets(p, account)
 }
 
-/** @returns `answers`, true if the service answers, and the findings about the service and its clock. */
+/** @returns `answers`: true if the service answers. `findings`: about the service and its clock. */
 async function checkService(p: DoctorParts, { name, baseUrl }: AccountConfig): Promise<{ answers: boolean; findings: Finding[] }> {
   const { config, clock, host } = p
   const about = `account ${name}`
@@ -71,9 +71,15 @@ async function checkService(p: DoctorParts, { name, baseUrl }: AccountConfig): P
 /** @param aheadMs how far our clock is ahead of the service's clock; null if the service's answer has no time. */
 function clockFindings(about: string, baseUrl: string, aheadMs: number | null): Finding[] {
   if (aheadMs === null)
-    return [good(about, `the service answers at ${baseUrl}`), skipped(about, "our clock against the service's: its answer has no time")]
+    return [
+      good(about, `the service answers at ${baseUrl}`),
+      skipped(about, "this machine's clock against the service's clock: the answer has no time"),
+    ]
   if (Math.abs(aheadMs) > SKEW_MS) return [bad(about, problem('clock_skew', {}, 'on', skewText(aheadMs)).text)]
-  const agree = Math.abs(aheadMs) <= CLOCKS_AGREE_MS ? "our clock agrees with the service's clock" : `our clock is ${apartText(aheadMs)}`
+  const agree =
+    Math.abs(aheadMs) <= CLOCKS_AGREE_MS
+      ? "this machine's clock agrees with the service's clock"
+      : `this machine's clock is ${apartText(aheadMs)}`
   return [good(about, `the service answers at ${baseUrl}, and ${agree}`)]
 }
 

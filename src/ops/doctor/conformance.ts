@@ -61,7 +61,7 @@ type View = (typeof views)[number]
 /**
  * Signs in to the service, reads each view once, and compares the answers with the specification.
  * Sends only GET requests and token exchanges. `serve` need not run.
- * If no database can be opened, `submission` must be set to compare the views of a submission.
+ * Without a database, compares the views of a submission only if `submission` is set.
  */
 export async function* compareService(
   p: Omit<DoctorParts, 'db' | 'serviceClocks' | 'showFix'>,
@@ -150,7 +150,7 @@ class Ids {
     this.#learned.push(...knownIdsIn(json, submissionId))
   }
 
-  /** @returns the ids for the path of a view, or a text: why an id is unknown. */
+  /** @returns the ids for the path of a view, or, if an id is unknown, a text with the reason. */
   async of(view: View): Promise<FoundIds | string> {
     const { path } = operations[view]
     if (path.includes('{id}')) {

@@ -28,7 +28,7 @@ import { bad, type Finding, good, skipped, unchecked } from './finding.ts'
 
 const ABOUT = 'database'
 
-/** @returns the open database, or a finding: why the database can't be used. */
+/** @returns the open database, or, if the database can't be used, a finding with the reason. */
 export async function openForDoctor(config: Config, { clock, log }: { readonly clock: Clock; readonly log: Log }): Promise<Db | Finding> {
   const { database } = config
   try {
@@ -89,7 +89,7 @@ export async function* checkDatabase(config: Config, db: Db): AsyncGenerator<Fin
 
 /**
  * @returns a text with the number of running `serve` processes.
- * On SQLite, also detects a process by its lock, because a process can't write its heartbeat to a full disk.
+ * On SQLite, also checks the lock that `serve` and `restore` hold, because a full disk prevents heartbeats.
  */
 function runningText({ database }: Config, serving: number): string {
   if (serving > 0) return `${pluralize(serving, '`serve` process', '`serve` processes')} running`
@@ -160,7 +160,7 @@ async function* checkBackups({ backup, database }: Config, db: Db): AsyncGenerat
 }
 
 function listeningFinding(heard: Awaited<ReturnType<typeof probeListening>>): Finding {
-  if (heard === 'hears') return good(ABOUT, 'processes wake each other: LISTEN and NOTIFY work')
+  if (heard === 'hears') return good(ABOUT, 'processes notify each other: LISTEN and NOTIFY work')
   const why =
     heard === 'deaf'
       ? 'notifications do not arrive, maybe because of a pooler in transaction mode'

@@ -53,10 +53,11 @@ function stillSuspended({ destination, reason, retry_at: retryAt }: DestinationS
 }
 
 /**
- * @param hasProblems true if other reported problems may explain why changes wait.
- * @returns why changes wait, in two cases; otherwise null:
- * - Changes wait, and no `serve` runs.
+ * Reports waiting changes in two cases:
+ * - No `serve` runs.
  * - Changes wait too long, and `hasProblems` is false.
+ * @param hasProblems true if other reported problems may explain why changes wait.
+ * @returns why changes wait; null in all other cases.
  */
 async function lateness(db: Db, now: number, status: DestinationStatus, hasProblems: boolean): Promise<string | null> {
   const { oldest_queued_at: oldest, destination, queued, behind } = status
@@ -67,7 +68,7 @@ async function lateness(db: Db, now: number, status: DestinationStatus, hasProbl
   return `${pushLateText(destination, oldest, now)}; ${list} shows why`
 }
 
-/** Time limit of a probe, in timeouts of the destination. A probe may need several requests, such as a sign-in. */
+/** Time limit of a probe, as a multiple of the destination's timeout. A probe may need several requests. */
 const PROBE_FACTOR = 3
 
 /** Tests a destination with one harmless attempt. @returns the outcome in one printable sentence. */
@@ -86,7 +87,7 @@ export async function probeDestination(
 }
 
 /**
- * Opens a destination's delivery kind, calls `use`, and closes the kind.
+ * Opens the kind of a destination (see `push/kinds/`), calls `use`, and closes the kind.
  * Imports the code of the kinds only here, because most commands don't need that code.
  */
 export async function withKind<T>(

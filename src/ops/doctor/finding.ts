@@ -41,15 +41,18 @@ export function bad(about: string, text: string): Finding {
   return { about, ok: false, fails: true, text: printableLine(text, 500) }
 }
 
-/** @returns a finding that a required check could not run. The command fails. @param text the check, and the reason. */
+/**
+ * @returns a finding about a required check that could not run. This finding makes the command fail.
+ * @param text the check, and the reason.
+ */
 export function unchecked(about: string, text: string): Finding {
   return { about, ok: null, fails: true, text: printableLine(`not checked: ${text}`, 500) }
 }
 
 /**
- * @returns a finding that an optional check could not run.
+ * @returns a finding about an optional check that could not run. This finding doesn't make the command fail.
  * @param text the check, and the reason.
- * @param start empty if `text` says itself that the check did not run.
+ * @param start start of the finding's text; empty if `text` already says that the check did not run.
  */
 export function skipped(about: string, text: string, start = 'not checked: '): Finding {
   return { about, ok: null, fails: false, text: printableLine(`${start}${text}`, 500) }

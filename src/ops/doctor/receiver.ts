@@ -5,7 +5,7 @@ import type { Arrival } from '../../upstream/webhook/delivery.ts'
 import { type SelfDelivery, sendSelfDelivery } from '../../upstream/webhook/self-delivery.ts'
 import { bad, type DoctorParts, type Finding, good, NO_DATABASE, skipped, unchecked } from './finding.ts'
 
-/** Bytes of a large test delivery that aren't filler. */
+/** Bytes that a large test delivery reserves for its fields. Filler takes the rest, up to the size limit. */
 const ROOM_BYTES = 1_024
 
 /** Sends a signed delivery to the public address of each account, and checks that the delivery is stored. */
@@ -59,7 +59,7 @@ async function checkArrival({ db }: DoctorParts, about: string, url: string, sen
   )
 }
 
-/** Checks that the receiver sees each sender's own address, not the proxy's. Each address has its own limits. */
+/** Checks that the receiver sees each sender's own address, not the proxy's, because limits apply per address. */
 function* checkSender(trustProxy: boolean | string, about: string, how: Arrival | null): Generator<Finding> {
   if (how === null) return
   const { peer, sender, is_forwarded } = how
@@ -76,7 +76,7 @@ function* checkSender(trustProxy: boolean | string, about: string, how: Arrival 
       about,
       `TRUST_PROXY is set, but a delivery from ${peer} had no X-Forwarded-For; configure the proxy to send it, or unset TRUST_PROXY`,
     )
-  // With a proxy on this host, `sender` equals `peer` even if the proxy is trusted.
+  // With a proxy on this host, `sender` equals `peer` even if the proxy is trusted, so check TRUST_PROXY too.
   else if (sender === peer && !trustedProxies(trustProxy)(peer))
     yield bad(about, `deliveries come from ${peer}, which is not in TRUST_PROXY, so all count as one sender; set TRUST_PROXY=${peer}`)
   else yield good(about, `the proxy at ${peer} is trusted to forward sender addresses`)

@@ -106,13 +106,13 @@ export function deadDeliveries(account: string, dead: Pile): Problem[] {
   return counted('inbox_dead', { account }, dead, headline)
 }
 
-/** @param behind number of submissions that wait behind these changes. */
+/** @param behind number of submissions that wait behind the dead-lettered changes. */
 export function deadChanges(destination: string, dead: Pile, behind = 0): Problem[] {
   const headline = `${pluralize(dead.count, 'change')} for destination ${destination} ${are(dead)} dead-lettered${andBehind(dead, behind)}`
   return counted('push_dead', { destination }, dead, headline)
 }
 
-/** @param behind number of submissions that wait behind these changes. */
+/** @param behind number of submissions that wait behind the changes with an unknown outcome. */
 export function unknownChanges(destination: string, unknown: Pile, behind = 0): Problem[] {
   const headline = `${pluralize(unknown.count, 'change')} for destination ${destination} ${unknown.count === 1 ? 'has' : 'have'} an unknown outcome${andBehind(unknown, behind)}`
   return counted('push_unknown', { destination }, unknown, headline)
@@ -170,7 +170,7 @@ function differencesLeft(account: string, { run_id: runId, ended_at: since, left
 }
 
 /**
- * @returns the problem that a run could not check everything.
+ * @returns the problem that a run could not check everything; an empty list for other runs.
  * The fix is to show the run's reasons, because a new run would usually end in the same way.
  */
 export function uncheckedBy(account: string, { run_id: runId, ended_at: since, state, note, unreadable, left }: EndedRun): Problem[] {

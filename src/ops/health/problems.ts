@@ -169,7 +169,7 @@ export function declared(name: string): Partial<Declared> {
  */
 export const SETTLE_MS = 5 * MINUTE
 
-/** @returns a relative link to the problem's section in the runbook. */
+/** @returns a relative link to the problem's section in `docker/`. */
 export function runbookOf(name: ProblemName): string {
   const { page, runbook } = problems[name] as Declared
   return `docker/${page}.md#${runbook.toLowerCase().replaceAll(' ', '-')}`

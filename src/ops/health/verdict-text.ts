@@ -28,7 +28,7 @@ function lateText({ kind, of, count, since }: Lateness, nowMs: number): string {
   const age = ago(since, nowMs)
   switch (kind) {
     case 'not_served':
-      return of === null ? 'the mirror is empty, and `serve` never ran' : `account ${of} was never read from the service`
+      return of === null ? 'the mirror is empty, and `serve` never ran' : `account ${of} has never been read from the service`
     case 'never_read':
       return `${pluralize(n, 'submission')} of account ${of} ${n === 1 ? 'was' : 'were'} never fully read`
     case 'deliveries':
@@ -42,9 +42,9 @@ function lateText({ kind, of, count, since }: Lateness, nowMs: number): string {
     case 'failing':
       return `${pluralize(n, 'read')} of account ${of} ${n === 1 ? 'fails' : 'fail'} repeatedly`
     case 'stale':
-      return `a submission of account ${of} was not read for ${age}`
+      return `a submission of account ${of} has not been read for ${age}`
     case 'pushes':
-      return `changes for destination ${of} wait for ${age}`
+      return `changes for destination ${of} have waited for ${age}`
   }
 }
 

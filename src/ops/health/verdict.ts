@@ -45,7 +45,7 @@ export interface Judgement {
 /**
  * @returns the verdict on a mirror, with the first of these that applies:
  * - `attention`: there are problems; see `problemsOf`.
- * - `catching_up`: work is overdue, or a submission was never fully read.
+ * - `catching_up`: work is overdue, or an account or a submission was never fully read.
  * - `unknown`: a part of the database could not be read.
  * - `complete`: none of the above.
  *
@@ -78,7 +78,7 @@ function latenessOf(health: Health, expected: Expected): Lateness[] {
 
 function accountLateness(a: AccountHealth, expected: Expected): Lateness[] {
   const { account: of } = a
-  // Before the first answer, the brokerage is unknown. It can stay unknown while reads succeed, so check the reads too.
+  // The brokerage can stay unknown although reads succeed, so check the reads too.
   const isUnanswered = a.brokerage === null && a.newest_read_at === null && a.never_read === 0
   return [
     ...(isUnanswered ? [late('not_served', of)] : []),

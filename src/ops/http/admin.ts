@@ -19,7 +19,7 @@ import { addMcp, MCP_ROUTE } from './mcp.ts'
 import { addRoutes } from './routes.ts'
 
 export interface AdminApi {
-  /** Answers a request. The caller must not have read its body. */
+  /** Answers a request. The caller must leave the request's body unread. */
   answer(request: IncomingMessage, response: ServerResponse): void
   close(): Promise<void>
 }
@@ -28,7 +28,7 @@ const BODY_LIMIT_BYTES = 65_536
 
 /**
  * Creates the routes under `/api` and the route `/mcp`. Requests need one of OPS_TOKENS or a session.
- * Does not listen: `startOpsHttp` passes requests on.
+ * `startOpsHttp` listens, and passes requests to these routes.
  */
 export async function createAdmin(parts: AdminServerParts): Promise<AdminApi> {
   const sessions = new Sessions(parts.db, parts.config)

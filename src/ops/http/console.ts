@@ -10,7 +10,7 @@ const INDEX = 'index.html'
 const OFF = `<!doctype html>
 <html lang="en">
 <title>submission-mirror</title>
-<h1>The console is off</h1>
+<h1>The console is disabled</h1>
 <p>Set <code>OPS_TOKENS=you:TOKEN</code> and restart or reload. Then sign in here with that token.
 <p>To create a token, run <code>openssl rand -hex 24</code>.
 </html>

@@ -17,7 +17,7 @@ interface Page {
 
 /**
  * Adds a route that returns all matching rows of a list as CSV. Values are masked as in the list.
- * A field of an object becomes a column, such as `best_quote_total_cents`.
+ * The field `total_cents` of the object `best_quote` becomes the column `best_quote_total_cents`.
  */
 export function addCsv(api: Api, p: AdminParts, op: AnyOperation): void {
   const { limit: _, cursor: __, ...filters } = op.input.shape

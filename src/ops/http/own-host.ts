@@ -3,7 +3,7 @@ import { isIP } from 'node:net'
 
 /**
  * @returns true if the `Host` header names this server.
- * Allowed are loopback names and addresses, the address of the connection, and the host of OPS_PUBLIC_URL.
+ * Accepts loopback names and addresses, the address of the connection, and the host of OPS_PUBLIC_URL.
  * This prevents DNS rebinding, where a foreign web page uses its own name for this machine.
  * @param localAddress address on which the connection arrived.
  * @param publicUrl OPS_PUBLIC_URL; null if not set.

@@ -47,7 +47,7 @@ export async function startOpsHttp(options: OpsHttpOptions): Promise<OpsHttp> {
     !OPEN.test(url) && !isOwnHost(headers.host, socket.localAddress, config().ops.publicUrl)
   /**
    * Passes a request for `/api` or `/mcp` to the admin routes. These routes check the token before reading the body.
-   * Answers a request with a foreign `Host` header with 421.
+   * If the `Host` header is foreign, answers 421.
    * @returns true if the request was passed on or answered.
    */
   const handedOver = async (request: FastifyRequest, reply: FastifyReply): Promise<boolean> => {

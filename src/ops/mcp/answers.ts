@@ -19,7 +19,7 @@ const INVISIBLE = /[\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u
 
 /** @returns an answer that contains `data` as JSON and as text. */
 export function answerOf({ data, nextCursor }: Found): CallToolResult {
-  // Convert to JSON first, so that both forms contain the same values.
+  // Convert to JSON first, so that the structured answer and the text contain the same values.
   const plain = JSON.parse(JSON.stringify({ note: NOTE, data, ...(nextCursor !== undefined && { next_cursor: nextCursor }) }))
   return { structuredContent: plain, content: [{ type: 'text', text: JSON.stringify(plain).replace(INVISIBLE, escaped) }] }
 }

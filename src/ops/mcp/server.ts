@@ -9,7 +9,7 @@ const INSTRUCTIONS =
   "This server mirrors a brokerage's commercial insurance submissions. Find a submission with search_submissions first; the other tools need " +
   `its account and submission_id. ${NOTE}`
 
-/** Most elements in the arguments of one call. */
+/** Maximum number of elements in the arguments of one call. */
 const MOST_ELEMENTS = 500
 
 /** @returns an MCP server with the tools that the caller may use. The server is not connected yet. */

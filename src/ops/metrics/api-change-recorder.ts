@@ -55,7 +55,7 @@ export class ApiChangeRecorder implements ApiChangeWatch, Service {
   /** Writes the differences that were found since the last write. */
   async write(): Promise<void> {
     await this.#loading
-    // If loading failed, the next answer starts loading again. Loading can fail because of too many open files.
+    // If loading the schemas failed, for example because of too many open files, the next answer starts loading again.
     this.#loading = null
     const seen = this.#seen
     if (seen.size === 0) return

@@ -12,7 +12,10 @@ import { bucketOf } from '../status/lag-histogram.ts'
 import { seriesOf } from '../status/last-day.ts'
 
 const EVERY_MS = 15_000
-/** An ended step stays in memory for this many ms, in case the clock is set back. */
+/**
+ * After its end, a written step (a minute or an hour of counts) stays in memory for this many ms.
+ * Otherwise, after the clock is set back, new counts would overwrite the stored counts.
+ */
 const REMEMBERED_MS = 2 * 3_600_000
 /** A step that can't be written is dropped this many ms after its end. */
 const DROPPED_MS = 86_400_000

@@ -13,7 +13,7 @@ export interface LostWebhookOptions extends Pick<ServiceParts, 'db' | 'log' | 'o
   readonly lostAfterMs: number
 }
 
-/** At least every minute, counts new records by how they became known, and records that no webhook announced. */
+/** At least every minute, counts new events and messages by how they became known, and counts lost webhooks. */
 export class LostWebhookCounter implements Service {
   readonly name = 'lost webhooks'
   readonly #o: LostWebhookOptions
@@ -36,7 +36,7 @@ export class LostWebhookCounter implements Service {
     }
   }
 
-  /** Repeats a step with pauses in between. @param step returns true if more work may be left. */
+  /** Repeats `step`, with pauses, until no work is left. @param step returns true if more work may be left. */
   async #whileMore(signal: AbortSignal, step: () => Promise<boolean>): Promise<void> {
     while (!signal.aborted && (await step())) await this.#o.db.clock.sleep(PAUSE_MS, signal)
   }

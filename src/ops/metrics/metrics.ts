@@ -35,7 +35,7 @@ const counters: Readonly<Record<CounterName, Definition>> = {
   stalled_cursors_total: ['Feed reads that ended because the cursors of the service made no progress.', ['account', 'read']],
   invalid_cursors_total: ['Cursors that the service rejected; the feed was then re-read from the beginning.', ['account', 'read']],
   full_reads_total: ['Full re-reads of feeds.', ['account', 'read']],
-  sweeps_total: ['Sweeps over all active submissions, requested by deliveries without a submission.', ['account']],
+  sweeps_total: ['Reads of all active submissions, requested by deliveries that named no submission.', ['account']],
   lost_webhooks_total: [
     'Events and messages in feeds that no webhook announced within WEBHOOK_LOST_AFTER; backfill excluded.',
     ['account', 'entity'],
@@ -107,11 +107,11 @@ export function bucketsOf(name: TimerName): readonly number[] {
 const gauges: Readonly<Record<GaugeName, Definition>> = {
   inbox_append_rows: ['Deliveries in the last group commit.', []],
   upstream_rate: ['Current rate limit of this process, in requests per second.', ['account']],
-  upstream_circuit_open: ['1 while requests to the service are suspended after repeated failures.', ['account']],
-  push_circuit_open: ['1 while requests to the destination are suspended after repeated failures.', ['destination']],
+  upstream_circuit_open: ['1 while requests to the service wait after repeated failures.', ['account']],
+  push_circuit_open: ['1 while requests to the destination wait after repeated failures.', ['destination']],
   clock_skew_seconds: ["How far the service's clock is ahead of this machine's; negative when it is behind.", ['account']],
   disk_free_bytes: ['Free bytes of the volume of the SQLite database, as seen by the process that evaluates alarms.', []],
-  disk_size_bytes: ['Size of that volume.', []],
+  disk_size_bytes: ['Size of the volume of the SQLite database, in bytes.', []],
 }
 
 /** Metrics of this process. The stages report through `observer`. */

@@ -33,7 +33,7 @@ const definitions = {
   ],
   store_up: ['1 if the database could be written at the last attempt, else 0.', []],
   inbox_deliveries: [`Deliveries that wait (ready), are set aside (aside) or dead-lettered (dead), counted up to ${COUNT_CAP}.`, ['state']],
-  inbox_oldest_seconds: ['Age of the oldest such delivery; 0 if there is none.', ['state']],
+  inbox_oldest_seconds: ['Age of the oldest delivery in the state; 0 if there is none.', ['state']],
   dead_letters: [`Dead-lettered deliveries, by account, counted up to ${COUNT_CAP}.`, ['account']],
   feed_lag_seconds: ['Time since the most overdue read was due, by rank: live, routine, failing.', ['account', 'rank']],
   freshness_seconds: ['Time since the oldest last read of a submission, bind request, policy or insured.', ['account', 'read']],

@@ -8,9 +8,7 @@ import { ConflictError } from '../output/refusals.ts'
 import { record } from '../output/schema.ts'
 import { operation } from './operation.ts'
 
-/**
- * File name without a path. Requires the ending `.db`, so that no file of SQLite can be named, such as `mirror.db-wal`.
- */
+/** File name without a path. The ending `.db` excludes SQLite's other files, such as `mirror.db-wal`. */
 const BACKUP_NAME = /^[A-Za-z0-9][\w.-]{0,195}\.db$/
 
 const backup = operation({

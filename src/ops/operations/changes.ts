@@ -77,7 +77,7 @@ const list = operation({
       return await read()
     }
     const answer = await growthOf(c.db).hold(readIfAllowed, hasChanges, wait * 1_000, signal)
-    // If the process is stopping, throw instead of answering without changes. The client would ask again immediately.
+    // If the process is stopping, throw. After an answer without changes, the client would ask again immediately.
     if (!hasChanges(answer)) c.signal.throwIfAborted()
     return answer
   },
@@ -92,7 +92,7 @@ function hasChanges({ items, next_cursor }: { readonly items: readonly unknown[]
   return items.length > 0 || next_cursor !== null
 }
 
-/** @returns a function that reads a page. Each further call continues after the changes that the last call read. */
+/** @returns a function that reads a page. Each further call continues after the changes of the previous call. */
 function pageReader(c: OperationContext, asked: z.output<typeof input>) {
   const { account, entity, limit, cursor, after } = asked
   let from = seqIn(cursor) ?? after
@@ -113,10 +113,12 @@ function pageReader(c: OperationContext, asked: z.output<typeof input>) {
   }
 }
 
-/** @throws GoneError if changes after `behind` are no longer stored. */
+/** @throws GoneError if changes after the number `behind` are no longer stored. */
 function refuseGone(behind: number, first_seq: number): void {
   if (behind < first_seq - 1)
-    throw new GoneError([`changes before ${first_seq} are no longer kept. Load the tables again, or continue from there`], { first_seq })
+    throw new GoneError([`changes before ${first_seq} are no longer kept. Load the tables again, or continue from change ${first_seq}`], {
+      first_seq,
+    })
 }
 
 function seqIn(cursor: string | undefined): number | undefined {

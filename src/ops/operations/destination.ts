@@ -60,7 +60,7 @@ async function pauseDestination(a: ActionContext, name: string, reason: string |
 }
 
 /**
- * Resumes a destination, and makes its changes due now, including those that wait for another attempt.
+ * Resumes a destination, and makes its changes due now, including changes that wait for another attempt.
  * @returns the destination before the change.
  * @throws NotFoundError if the database has no such destination.
  */

@@ -109,5 +109,4 @@ function lineOf(one: Compared): string {
   return `${markOf(one)} ${row} (${spec}): ${result === 'unchecked' ? 'not checked: ' : ''}${text}${beyond}`
 }
 
-/** Operations of the command `doctor [--conformance]`. */
 export const operations = [doctor, conformance]

@@ -77,9 +77,7 @@ function hostOf(link: string | null): string | null {
   return link === null ? null : (URL.parse(link)?.host ?? null)
 }
 
-/**
- * @returns true if fetching failed because the settings don't list the document's host, and they still don't.
- */
+/** @returns true if fetching failed because of an unlisted host, and the settings still don't list the host. */
 function isRefused({ state, error }: Pick<DocumentIndexView, 'state' | 'error'>, named: readonly string[]): boolean {
   return state === 'failed' && error?.startsWith(HOST_NOT_LISTED) === true && !named.includes(unlistedHostIn(error))
 }

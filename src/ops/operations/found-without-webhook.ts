@@ -43,7 +43,7 @@ const lost = operation({
     'Found without a webhook, newest first',
     [
       ...(['known_at', 'known_via', 'occurred_at', 'insured_name', 'what', 'market_name', 'submission_id'] as const),
-      ['webhook', (each) => (each.lost ? (each.before_tracked ? 'lost (older than tracking)' : 'lost') : 'may still come')],
+      ['webhook', (each) => (each.lost ? (each.before_tracked ? 'lost (before tracking)' : 'lost') : 'may still come')],
     ],
     'A webhook announced every event and message.',
   ],

@@ -59,7 +59,10 @@ async function numbersOf(q: Query, ids: readonly string[]): Promise<number[]> {
   return found
 }
 
-/** Changes all matching deliveries by `change`, or counts them. @returns the number of deliveries. */
+/**
+ * Runs `change` on all matching deliveries. For a dry run, `change` only counts.
+ * @returns the number of deliveries.
+ */
 async function inAll(a: ActionContext, change: typeof makeReady, filter: InboxFilter & InboxSearch): Promise<number> {
   let n = 0
   await untilDone(a, async (after) => {

@@ -125,7 +125,7 @@ function shownOf<T extends InboxDelivery>({ headers, body, ...fields }: T) {
 
 const MOST_CHANGES = 200
 
-/** @returns changes of the submission that webhooks caused between the delivery's arrival and the end of processing. */
+/** @returns changes of the submission by any webhook, from the delivery's arrival to the end of its processing. */
 async function changesBy(q: Query, { account, submission_id: submissionId, received_at, settled_at }: InboxDelivery) {
   if (submissionId === null || settled_at === null) return []
   const [since, until] = [timeFromMs(msFromTime(received_at) - CLOCKS_APART_MS), timeFromMs(msFromTime(settled_at) + CLOCKS_APART_MS)]

@@ -91,7 +91,7 @@ export function count(most: number) {
   return z.int({ error }).min(1, error).max(most, error)
 }
 
-/** A svix-id, or the number of a delivery in the list. */
+/** A svix-id, or an `inbox_id`. */
 export const deliveryId = z.string().min(1).max(LONGEST_ID)
 
 export const paging = {

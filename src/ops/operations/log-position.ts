@@ -19,7 +19,8 @@ export const logEpoch = z.string().describe('current epoch of the log')
 /**
  * @returns the first and last number of the change log.
  * Rows that are read afterwards contain every change up to `last_seq`.
- * @throws ConflictError if `epoch` is not the current log epoch, RoleError if the role may not see unmasked values.
+ * @throws ConflictError if `epoch` is not the current log epoch.
+ * @throws RoleError if `whole` is true and the role may not see unmasked values.
  */
 export async function logEndsFor(c: OperationContext, { epoch, whole }: { readonly epoch?: string | undefined; readonly whole: boolean }) {
   if (whole && !includesRole(c.role, 'operator'))

@@ -137,7 +137,7 @@ export const map = operation({
   },
   print: (to, { stored, unknown_submissions: unknown }) => {
     to.line(`${pluralize(stored, 'submission')} mapped. ${stored === 1 ? 'Its' : 'Their'} changes no longer wait for a client.`)
-    if (unknown > 0) to.line(`${pluralize(unknown, 'submission')} not mirrored yet.`)
+    if (unknown > 0) to.line(`${pluralize(unknown, 'mapped submission')} ${unknown === 1 ? 'is' : 'are'} not mirrored yet.`)
   },
 })
 

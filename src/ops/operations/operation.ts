@@ -86,16 +86,19 @@ export interface Operation<I extends z.ZodObject, O extends z.ZodType> {
    */
   readonly http: `${'GET' | 'POST' | 'PUT' | 'DELETE'} /${string}`
   /**
-   * True if clients call the route repeatedly, each time with the position of their last answer.
+   * True if clients call the route repeatedly, each time with the position from the previous answer.
    * Adds the answers 409 (other log epoch) and 410 (no longer stored). Showing unmasked values is audited once an hour.
    */
   readonly isFollowed?: boolean
   /** True to add a route that ends with `.csv` and returns all pages of the list. */
   readonly hasCsv?: boolean
-  /** Maximum bytes of the request body. Set `maxBytes` if the input may exceed the default of 64 KiB. */
+  /** Maximum bytes of the request body. Default: 64 KiB, or 8 MiB if the input has a document. */
   readonly maxBytes?: number
   readonly input: I
-  /** Schema of the answer. Fields marked by `hidden` are masked, unless `shows` returns an audit entry. */
+  /**
+   * Schema of the answer. Over HTTP, fields marked by `hidden` are masked, unless `shows` returns an audit entry.
+   * Assistants always get these fields masked. The terminal always gets them unmasked.
+   */
   readonly output: O
   /** Reason why the operation has no command. */
   readonly withoutCommand?: string
@@ -113,8 +116,7 @@ export interface Operation<I extends z.ZodObject, O extends z.ZodType> {
   /** Default values of input fields for assistants. */
   readonly toolDefaults?: Partial<z.output<I>>
   /**
-   * Returns the audit entry for showing hidden fields unmasked. If the result is null, the fields are masked.
-   * Assistants always get masked fields.
+   * Returns the audit entry for showing hidden fields unmasked over HTTP. If the result is null, the fields are masked.
    */
   readonly shows?: (
     output: z.output<O>,

@@ -38,12 +38,11 @@ const skip = { name: 'skip', states: ['dead', 'unknown', 'ready'], step: skipRow
 const MOST_COUNTED = 100_000
 
 /**
- * @param change the retry or skip to do.
+ * @param change `retry` or `skip`.
  * @param ids outbox ids or message ids.
- * @returns outbox ids.
+ * @returns the outbox ids of the changes.
  * @throws NotFoundError if an id is unknown.
- * @throws ConflictError if a message id belongs to several destinations, or if an id's only row isn't in one of
- *   `change.states`.
+ * @throws ConflictError if a message id belongs to several destinations, or if `change` doesn't apply to a row's state.
  */
 async function outboxIdsOf(c: OperationContext, change: StateChange, ids: readonly string[], destination?: string): Promise<number[]> {
   const unknown: string[] = []
@@ -142,7 +141,7 @@ function settling(change: StateChange, summary: string, unless: string, done: st
     },
     print: (to, { changed, under_way }, { dry_run }) => {
       to.line(`${pluralize(changed, 'change')} ${dry_run === true ? done.replace('will', 'would') : done}`)
-      if (under_way > 0) to.line(`${under_way} in flight and unchanged; run the command again`)
+      if (under_way > 0) to.line(`${pluralize(under_way, 'change')} in flight and unchanged; run the command again`)
     },
   })
 }

@@ -63,7 +63,7 @@ export const preview = operation({
       async () => {
         const changes = await previewChanges(c.db.read, destination, { seq, submissionId }, limit)
         if (seq !== undefined && changes.length === 0)
-          throw new NotFoundError([`change ${seq} isn't in the change log, or not of an account of destination ${of}`])
+          throw new NotFoundError([`change ${seq} isn't in the change log, or doesn't belong to an account of destination ${of}`])
         const made = await withKind(
           c,
           c.config,

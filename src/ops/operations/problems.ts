@@ -23,7 +23,7 @@ export function check(schema: z.ZodType, given: unknown, nameOf: (path: readonly
   return { problems: [...new Set(issues.flatMap((issue) => sentences(issue, texts, nameOf)))] }
 }
 
-/** Finds texts and names that some databases can't store. @param value a valid value, so not deeply nested. */
+/** Finds texts and names that some databases can't store. @param value a valid value, so its depth is limited. */
 function* unstorable(value: unknown, path: readonly string[]): Generator<Issue> {
   if (typeof value === 'string' && storableText(value) !== value) yield { path, message: UNSTORABLE }
   if (typeof value !== 'object' || value === null) return
@@ -54,6 +54,11 @@ const TYPES: Readonly<Record<string, string>> = {
   record: 'is not a list of names and values',
 }
 
+/** @returns a text such as `must have at least 1 entry` for a list, or `must be at most 50` for a number. */
+function limitText(origin: string, which: 'at least' | 'at most', limit: number | bigint): string {
+  return origin === 'array' ? `must have ${which} ${limit} ${limit === 1 ? 'entry' : 'entries'}` : `must be ${which} ${limit}`
+}
+
 /** @returns the text for a schema without its own message. Several problems are on separate lines. */
 function messageOf(issue: z.core.$ZodRawIssue): string {
   switch (issue.code) {
@@ -66,9 +71,9 @@ function messageOf(issue: z.core.$ZodRawIssue): string {
       return issue.keys.map((key) => `unknown field ${JSON.stringify(key.slice(0, LONGEST))}; ${listNames(known)}`).join('\n')
     }
     case 'too_small':
-      return issue.origin === 'string' ? 'is empty' : `must have at least ${issue.minimum}`
+      return issue.origin === 'string' ? 'is empty' : limitText(issue.origin, 'at least', issue.minimum)
     case 'too_big':
-      return issue.origin === 'string' ? `is longer than ${issue.maximum} characters` : `must have at most ${issue.maximum}`
+      return issue.origin === 'string' ? `is longer than ${issue.maximum} characters` : limitText(issue.origin, 'at most', issue.maximum)
     case 'invalid_format':
       return issue.format === 'uuid' ? 'is not an id (a uuid)' : 'has the wrong format'
     default:

@@ -65,7 +65,7 @@ const list = operation({
   ],
 })
 
-/** Adds the type and submission from the stored bodies, and the insured from the mirror. */
+/** Adds to each delivery its type and submission from the stored body, and its insured from the mirror. */
 async function withAbout<T extends { readonly rejected_id: number; readonly account: string | null }>(
   q: Query,
   store: RejectedStore,
@@ -161,8 +161,10 @@ const replay = operation({
     return { accepted, rejected: { ...rejected } }
   },
   print: (to, { accepted, rejected }) => {
-    to.line(`${pluralize(accepted, 'rejected delivery', 'rejected deliveries')} verified and will be applied`)
-    for (const [reason, n] of Object.entries(rejected)) to.line(`${n} still rejected: ${reason}`)
+    to.line(
+      `${pluralize(accepted, 'rejected delivery', 'rejected deliveries')} ${accepted === 1 ? 'was' : 'were'} verified and will be applied`,
+    )
+    for (const [reason, n] of Object.entries(rejected)) to.line(`${pluralize(n, 'delivery', 'deliveries')} still rejected: ${reason}`)
   },
 })
 

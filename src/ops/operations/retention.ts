@@ -38,7 +38,7 @@ const run = operation({
     return { ...(await retentionState(c, c.config)), outcome }
   },
   print: (to, { outcome, last, text }, { confirm }) => {
-    if (outcome === 'held') to.line('Another process runs retention now, or did a moment ago. Try again in some minutes.')
+    if (outcome === 'held') to.line('Another process runs retention now, or did a moment ago. Try again in a few minutes.')
     else to.line(confirm === true ? (last ?? text) : text)
   },
 })
@@ -82,5 +82,4 @@ function sentence(plan: RunPlan, waitsFor: string | null): string {
     : `${planText(plan)}. The run waits, because ${waitsFor}. If that is right, run \`submission-mirror retention run --confirm\``
 }
 
-/** Operations of the command `retention run [--confirm]`. */
 export const operations = [run]

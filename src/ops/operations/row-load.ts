@@ -80,5 +80,4 @@ function keyPlaceIn(entity: Entity, columns: readonly string[], cursor: string):
   return values as unknown as KeyPlace
 }
 
-/** Operations of `GET /rows/{table}`. */
 export const operations = [load]

@@ -53,7 +53,7 @@ const show = operation({
 
 function printView(to: Printer, { as_of, summary, hint, open_items, freshness, completeness }: z.output<typeof submissionView>): void {
   if (as_of !== null)
-    to.sentence(`As of ${shortTime(as_of.at)} UTC (${as_of.by}). Earlier times can be shown since ${shortTime(as_of.since)} UTC.\n`)
+    to.sentence(`As of ${shortTime(as_of.at)} UTC (${as_of.by}). The earliest time that can be shown is ${shortTime(as_of.since)} UTC.\n`)
   const line = [wordOf(summary.stage), ...[summary.state, summary.effective_date].filter((each) => each !== null)].join(', ')
   to.line(`${summary.insured_name ?? 'without a name'}: ${line}\n`)
   const status: Column<View['summary']['lanes'][number]> = ['status', (lane) => lane.status_label ?? lane.status]
@@ -65,7 +65,7 @@ function printView(to: Printer, { as_of, summary, hint, open_items, freshness, c
   if (as_of !== null) return
   to.line('')
   to.rows('Freshness', freshness, [['data', ({ read }) => wordOf(read)], 'last_read_at', 'last_changed_at'], 'Never read.')
-  const without = completeness?.unconfirmed == null ? '' : ` without ${completeness.unconfirmed}`
+  const without = completeness?.unconfirmed == null ? '' : `, except ${completeness.unconfirmed}`
   to.line(
     `\nLast reconciled: ${summary.reconciled_at === null ? 'never' : when(summary.reconciled_at, to.now)}${without}. All rows: --json.`,
   )
@@ -73,7 +73,7 @@ function printView(to: Printer, { as_of, summary, hint, open_items, freshness, c
 
 /**
  * @returns the mirrored data of a submission, without its timeline.
- * @param limit most rows per table.
+ * @param limit maximum rows per table.
  * @throws NotFoundError if the submission is not tracked in the account.
  */
 export async function submissionViewOf(

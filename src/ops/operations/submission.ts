@@ -198,5 +198,5 @@ const sync = operation({
   },
 })
 
-/** Operations of `submission list|counts|timeline`, and `sync` by a running `serve`. */
+/** Operations of `submission list|counts|timeline`, and of the routes for unmasked texts and for a sync by `serve`. */
 export const operations = [list, counts, timeline, whole, sync]

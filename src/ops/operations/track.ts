@@ -52,7 +52,10 @@ function submissionsOf({ ids = [], file }: Given): string[] {
   return [...new Set([...ids, ...(file === undefined ? [] : readIdFile(file).ids)])]
 }
 
-/** @returns the given ids of bind requests, policies and insureds. If exactly one submission is given, each id includes it. */
+/**
+ * @returns the given ids of bind requests, policies and insureds.
+ * If exactly one submission is given, assigns the ids to this submission.
+ */
 function knownIdsOf(given: Given): KnownId[] {
   const [only = '', ...others] = submissionsOf(given)
   const submissionId = others.length === 0 ? only : ''
@@ -95,7 +98,7 @@ const track = operation({
     return { account, ...tracked, ids_added: added, ids_known: named.length - added }
   },
   print: (to, { account, added, known, purged, ids_added, ids_known }) => {
-    const hint = purged > 0 ? `; ${pluralize(purged, 'purged submission')} skipped, use --again to mirror again` : ''
+    const hint = purged > 0 ? `; ${pluralize(purged, 'purged submission')} skipped; to mirror purged submissions again, use --again` : ''
     if (added + known + purged > 0)
       to.line(`${pluralize(added, 'new submission')} tracked in account ${account}; ${known} already tracked${hint}`)
     if (ids_added + ids_known > 0) to.line(`${pluralize(ids_added, 'new id')} tracked in account ${account}; ${ids_known} already tracked`)
@@ -149,7 +152,7 @@ async function trackKnownIds(a: ActionContext, account: string, ids: readonly Kn
   return added
 }
 
-/** A text that should be an id. `line` is the number of its line in the file; for a CSV row, of the first line. */
+/** A text that should be an id. `line` is its line number in the file; for a CSV row, the row's first line number. */
 interface Entry {
   readonly line: number
   readonly text: string

@@ -82,9 +82,14 @@ export const verify = operation({
     if (report.repaired > 0) to.line(`${pluralize(report.repaired, 'change')} queued again.`)
     if (!report.complete) to.line('The verification ended early. Try again later.')
     if (changes.length === 0) return
-    to.rows('Not as sent', changes, ['result', 'entity', 'submission_id', 'message_id', ['reason', (each) => reasonOf(each)]], '')
+    to.rows(
+      'Missing, different or unchecked changes',
+      changes,
+      ['result', 'entity', 'submission_id', 'message_id', ['reason', (each) => reasonOf(each)]],
+      '',
+    )
     const left = report.lacks + report.differs + report.undetermined - changes.length
-    if (left > 0) to.line(`${left} more in push_verifications.`)
+    if (left > 0) to.line(`${left} more are in push_verifications.`)
   },
 })
 

@@ -30,7 +30,7 @@ export function* recordsOf(text: string): Generator<CsvRecord, undefined> {
       index += 1
       quoted = addCells(cells, `\n${lines[index]}`, separator, true)
     }
-    yield { line: begun + 1, cells: cells.map((cell) => cell.trim()), problem: quoted ? 'a quoted cell begins and never ends' : null }
+    yield { line: begun + 1, cells: cells.map((cell) => cell.trim()), problem: quoted ? 'a quoted cell has no closing quote' : null }
   }
 }
 

@@ -4,7 +4,7 @@ import { UsageError } from '../../base/errors.ts'
 export interface RefusalFacts {
   /** Number of the oldest stored change. */
   readonly first_seq?: number
-  /** The current log epoch, and the epoch that was requested. */
+  /** `log_epoch`: the current log epoch. `epoch`: the log epoch that was requested. */
   readonly log_epoch?: string
   readonly epoch?: string
 }

@@ -120,7 +120,10 @@ function isOfIds({ cells, fit }: Column): boolean {
   return fit === 'shorten' && cells.every((cell) => cell === '-' || ID.test(cell))
 }
 
-/** @returns columns with the same value in all rows, to move to the title. Takes the widest until the rest fits. */
+/**
+ * @returns columns with the same value in all rows, to move to the title.
+ * Takes the widest columns first, until the other columns fit.
+ */
 function commonOf(columns: readonly Column[], width: number): Column[] {
   const candidates = columns.filter(isCommon).sort((a, b) => naturalWidth(b) - naturalWidth(a))
   const fits = (n: number) => totalOf(columns.filter((column) => !candidates.slice(0, n).includes(column)).map(naturalWidth)) <= width

@@ -3,7 +3,7 @@ import { msFromTime, type TimeText } from '../../model/time.ts'
 
 const MOST_PROBLEMS = 50
 
-/** @returns a text as one line of at most `limit` characters, without control characters. For text from outside. */
+/** @returns a text from outside the program as one line of at most `limit` characters, without control characters. */
 export function printableLine(text: string, limit = 200): string {
   const line = printable(text.replace(/\s+/g, ' ').trim())
   return line.length > limit ? `${line.slice(0, limit - 1)}…` : line

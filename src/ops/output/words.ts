@@ -119,14 +119,15 @@ interface Answers {
   readonly undetermined: number
 }
 
-/** @returns a text to print after the name of a destination, such as `has all 211`. */
+/** @returns a text to print after the name of a destination, such as `has all 211 changes`. */
 export function presenceText({ delivered, asked, lacks, differs, undetermined }: Answers): string {
   if (asked === 0) return 'has no changes to verify'
-  const which = asked < delivered ? `${asked} verified (${delivered} delivered)` : String(asked)
+  const changes = asked === 1 ? 'change' : 'changes'
+  const which = asked < delivered ? `${asked} verified ${changes} (${delivered} delivered)` : `${asked} ${changes}`
   const parts = [
     lacks > 0 && `lacks ${lacks}`,
     differs > 0 && `differs in ${differs}`,
     undetermined > 0 && `could not be checked for ${undetermined}`,
   ].filter(Boolean)
-  return parts.length === 0 ? `has all ${which}` : `${parts.join(', ')} of ${which}`
+  return parts.length === 0 ? `has ${asked === 1 ? 'the' : 'all'} ${which}` : `${parts.join(', ')} of ${which}`
 }

@@ -23,7 +23,7 @@ const LOOK_MS = 60_000
 /** Lease in ms. Each write renews the lease, and a write happens at least every `SAVE_MS`. */
 const LEASE_MS = 120_000
 const SAVE_MS = 10_000
-/** Slot of every run. The slot is constant, because the task is due when its settings change, not at a certain time. */
+/** Every run has this slot (see `UpkeepSlot`). The task is due when its settings change, not at a certain time. */
 const SLOT = '0'
 
 export interface ProtectStepParts {

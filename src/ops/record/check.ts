@@ -11,7 +11,7 @@ export const MANIFEST = 'manifest.json'
 export const DELIVERIES = 'deliveries/'
 
 /**
- * Description of a delivery. In the archive, it follows the file with the delivery's body.
+ * Description of a delivery. In the archive, the description follows the file with the delivery's body.
  * `secret_tag` is null if the signature matched no configured secret at the export.
  */
 export type PackedDelivery = { account: string; received_at: TimeText; secret_tag: string | null; headers: Record<string, string> }
@@ -19,7 +19,7 @@ export type PackedDelivery = { account: string; received_at: TimeText; secret_ta
 /**
  * Checks the files of an exported record, and the signatures of its deliveries. Stops at the first damaged file or
  * wrong signature.
- * @param verifiers by account.
+ * @param verifiers the verifiers of signatures, by account.
  * @returns `problems`: texts that name the file. `verified`: number of signatures that match.
  * `unverified`: number of signatures that matched no secret at the export, or whose secret isn't configured now.
  */

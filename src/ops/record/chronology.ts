@@ -23,7 +23,8 @@ const FIRST_COPY_MS = 60_000
 const NAMES = ['label', 'policy_number', 'name', 'display_name']
 
 /**
- * @returns a submission's events, messages, and changes after the first copy, oldest first.
+ * @returns a submission's events, messages, and changes, oldest first.
+ * Omits changes of the first copy, except new bind requests with `requested_at`.
  * Omits changes of the table `lanes`, because events show them.
  */
 export function entriesOf(r: RecordData): Entry[] {
@@ -61,7 +62,7 @@ function recordEntry(r: RecordData, row: Row, title: string, columns: string): E
   }
 }
 
-/** @returns null for a row of the first copy, for an attachment, and for tables and columns that aren't shown. */
+/** @returns the entry of a change; null if the chronology omits the change, such as a row of the first copy. */
 function changeEntry(r: RecordData, change: LoggedChange, firstCopyEnd: string): Entry | null {
   const { changed_at, operation, entity, entity_id } = change
   const [, heading, columns] = SECTIONS.find(([table]) => table === entity && table !== 'lanes') ?? []
@@ -69,7 +70,7 @@ function changeEntry(r: RecordData, change: LoggedChange, firstCopyEnd: string):
   const key = entityNamed(entity)?.key.slice(1) ?? []
   const row = rowsOf(r, entity).find((each) => JSON.stringify(key.map((column) => each[column])) === entity_id) ?? after
   const isNew = operation !== 'gone' && Object.values(before).every((value) => value === null)
-  // A new bind request gets the time that the service gives. Drafts have such a time too.
+  // For a new bind request, show `requested_at`. Drafts also have this time, so the title doesn't say "requested".
   const requested = operation === 'insert' ? after['requested_at'] : undefined
   // Omit attachments, because the entry of their message lists them.
   if (columns === undefined || row['origin'] === 'attachment' || (isNew && !requested && changed_at <= firstCopyEnd)) return null

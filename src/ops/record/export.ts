@@ -37,8 +37,8 @@ export interface ExportParts extends ActionContext {
 }
 
 /**
- * Exports everything about a submission until a time as a ZIP archive, and audits it.
- * @param until undefined for now.
+ * Exports everything about a submission until a time as a ZIP archive, and audits the export.
+ * @param until end of the exported history. If undefined, the current time is the end.
  * @throws NotFoundError, before the first byte, if the submission can't be exported.
  */
 export async function exportRecord(p: ExportParts, of: SubmissionRef, until: TimeText | undefined): Promise<Readable> {
@@ -118,7 +118,7 @@ async function packDeliveries({ config, db }: ExportParts, { of, asOf, deliverie
     const { message, events } = readDelivery(body)
     const ids = message === null ? events.map(({ event }) => event.event_id) : [message.message.message.message_id]
     const checked = `received ${moment(about.received_at)}, signature checked with webhook secret ${about.secret}`
-    // Deliveries are read newest first, so the link to the earliest delivery of an event or message remains.
+    // The loop ends with the oldest delivery, so each event or message keeps the link to its earliest delivery.
     for (const id of ids) deliveries.set(id, { text: `signed delivery ${delivery_id}, ${checked} (${href})`, href })
   }
   const why = ' The others matched on receipt. Since then, the secret was replaced, or a tax id was removed from the text.'

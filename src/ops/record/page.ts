@@ -69,7 +69,7 @@ function list(texts: readonly string[]): Block {
   return { kind: 'list', items: texts.map((each) => ({ text: each })) }
 }
 
-/** @returns a table of rows by market, then oldest first. Omits columns that are empty in all rows. */
+/** @returns a table of rows, sorted by market, then oldest first. Omits columns that are empty in all rows. */
 function rowsTable(c: RecordData, rows: readonly Row[], columns: string): Block {
   if (rows.length === 0) return text(['None.'])
   const orderOf = (row: Row) => `${textOf(c, row, 'market_name')} ${row['first_seen_at']}`

@@ -15,7 +15,7 @@ export interface RecordData {
   /** Rows as of the record's time. */
   readonly tables: ReadonlyMap<string, readonly Row[]>
   readonly changes: LoggedChange[]
-  /** Paths of the documents in the archive, by key. */
+  /** Paths of the documents in the archive, by `document_key`. */
   readonly documents: Map<string, string>
   /** Links to the signed deliveries in the archive, by the ids of their events and messages. */
   readonly deliveries: Map<string, Cell>

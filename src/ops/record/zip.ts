@@ -6,15 +6,15 @@ import { ZipFile } from 'yazl'
 /** Adds a file to the archive. Resolves with the SHA-256 of the file after all of its bytes were read. */
 export type Pack = (path: string, content: Iterable<Uint8Array | string> | AsyncIterable<Uint8Array | string>) => Promise<string>
 
-/** The files that were added. */
+/** Files that the archive contains so far. */
 export type Packed = { readonly path: string; readonly sha256: string }[]
 
-/** Start of the comment at the end of the archive. The SHA-256 of all bytes before the comment follows. */
+/** Start of the comment at the end of the archive. The rest of the comment is the SHA-256 of all earlier bytes. */
 export const SEAL = 'sha256:'
 export const SEAL_LENGTH = SEAL.length + 64
 
 /**
- * @returns a ZIP archive as a stream. Files are read one after the other, as fast as the archive is read.
+ * @returns a ZIP archive as a stream. Adds one file after the other, as fast as the caller reads the stream.
  * If `write` fails, the stream is destroyed with the error.
  */
 export function zipOf(mtime: Date, write: (pack: Pack, files: Packed) => Promise<void>): Readable {

@@ -9,9 +9,15 @@ import { pluralize } from '../output/text.ts'
 import type { RetentionParts } from './remove-expired.ts'
 
 const DAY_MS = 86_400_000
-/** If the last run was at most this many ms ago, rows that expired since then don't count for the limit of a run. */
+/**
+ * A run that began at most this many ms ago is recent.
+ * Rows that expired since a recent run don't count for the limit `RETENTION_MAX_SHARE` of the next run.
+ */
 const USUAL_ADVANCE_MS = 2 * DAY_MS
-/** A run over the limit starts automatically after waiting this many ms, if a service confirms the clock. */
+/**
+ * A run that would remove more than `RETENTION_MAX_SHARE` waits.
+ * After this many ms, the run starts automatically if a service confirms the clock.
+ */
 const LONGEST_WAIT_MS = 7 * DAY_MS
 
 /** What a run would remove. `waitsFor` is the reason why the run waits; null if it does not wait. */

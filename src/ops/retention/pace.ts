@@ -24,7 +24,7 @@ export class Pace {
     return this.#rows
   }
 
-  /** Adapts the number of rows to the last step. @param ms duration of the step's statements. */
+  /** Sets the number of rows of the next step. @param ms duration of the previous step's statements. */
   record(ms: number): void {
     const { short, long, least } = this.#bounds
     if (ms > long) this.#rows = Math.max(least, Math.floor(this.#rows / 2))

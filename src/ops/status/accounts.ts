@@ -25,8 +25,9 @@ const unserved = { reason: null, since: null, retry_at: null, brokerage: null, c
 
 /**
  * @returns all accounts of the database and the settings, sorted by name.
- * An account that only the database has gets the state `not configured`. If the settings have no accounts at all, as
- * for commands that only read the database, every account keeps its stored state.
+ * An account that is only in the database gets the state `not configured`.
+ * If the settings have no accounts, as for commands that only read the database, every account keeps its stored
+ * state.
  */
 export async function knownAccounts(q: Query, configured: readonly Pick<AccountConfig, 'name'>[]): Promise<KnownAccount[]> {
   const names = new Set(configured.map(({ name }) => name))

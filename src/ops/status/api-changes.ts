@@ -15,7 +15,10 @@ export const apiChange = record('ApiChanges', {
   answers: z.int().describe('number of answers and deliveries'),
 })
 
-/** @returns the API changes. `full` lists accounts that reached the limit. Their new API changes are not recorded. */
+/**
+ * @returns the API changes. `full`: accounts with `MAX_API_CHANGES` recorded API changes. The program doesn't record
+ * further API changes of these accounts.
+ */
 export async function apiChanges(q: Query) {
   const rows = await readApiChanges(q)
   // Skip rows with an unknown kind. Such rows are damaged.

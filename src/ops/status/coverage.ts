@@ -33,7 +33,7 @@ const oneRead = z.object({
 
 export const readsCoverage = z.array(oneRead)
 
-/** Tables that are mirrored, how fresh they are, and what the service offers no way to find. */
+/** Mirrored tables and their freshness. `gaps`: data that the program can't find, or finds only late. */
 export const coverage = record('Coverage', {
   accounts: z.array(
     z.object({
@@ -52,7 +52,7 @@ export const coverage = record('Coverage', {
 export type Coverage = z.output<typeof coverage>
 type AccountCoverage = Coverage['accounts'][number]
 
-/** Data that the specification offers no way to find, or no way to find soon. */
+/** Data that the program can't find, or finds only late, because the specification documents no better way. */
 const GAPS: Coverage['gaps'] = [
   { about: 'submissions', what: COMPLETENESS_SCOPE },
   {

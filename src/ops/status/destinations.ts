@@ -107,7 +107,7 @@ export async function readPushStatus(q: Query, config: Pick<Config, 'accounts' |
   return all
 }
 
-/** @returns notes for operators about a destination. The notes are not issues. */
+/** @returns notes for operators about a destination. Notes don't change the verdict. */
 export function destinationNotes({ destination, kind, queued }: DestinationStatus): string[] {
   if (kind !== null || queued === 0) return []
   return [

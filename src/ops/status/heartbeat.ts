@@ -17,17 +17,16 @@ import {
 
 const BEAT_MS = 5_000
 /**
- * If this process has not written its own heartbeat for longer than this many ms, the database may have been down.
+ * If this process has written no heartbeat for longer than this many ms, the database may have been down.
  * The process then waits for `STALE_MS` before it declares other processes dead.
- * The value is one interval below `STALE_MS`, because another process may have written its last heartbeat one interval
- * earlier than this process.
+ * The value is one interval below `STALE_MS`, because another process's last heartbeat may be one interval older.
  */
 const GAP_MS = STALE_MS - BEAT_MS
 
 export interface HeartbeatOptions {
   /** True if this process only reads. Such a process begins no log epoch. */
   readonly looksOnly?: boolean
-  /** Writes the mark file, which reveals if an older copy replaces the SQLite database. Only `serve` passes it. */
+  /** Writes the mark file, which reveals if an older copy replaces the SQLite database. Only `serve` sets `marks`. */
   readonly marks?: MarkKeeper
 }
 
@@ -45,7 +44,10 @@ export class Heartbeat implements Service {
   readonly #looksOnly: boolean
   readonly #marks: MarkKeeper | undefined
   readonly #unregistered: OnceAMinute
-  /** Times of the last beat, and of the first beat after the last gap, by the steady clock. */
+  /**
+   * `#beatAt`: time of the last beat. `#steadySince`: time of the first beat after the last gap.
+   * Both times are by the steady clock.
+   */
   #beatAt = Number.NEGATIVE_INFINITY
   #steadySince = 0
 
@@ -101,7 +103,8 @@ export class Heartbeat implements Service {
 
   /**
    * Registers this process and releases the claims of dead processes.
-   * After a gap, releases nothing for `STALE_MS`, so that living processes can register first.
+   * After a gap in its heartbeats (see `GAP_MS`), releases nothing for `STALE_MS`, so that living processes can
+   * register first.
    * @returns the dead processes with their released claims.
    */
   async #beat(): Promise<ReleasedClaims[]> {

@@ -12,7 +12,7 @@ import { compareClocks } from '../clocks/clock-watch.ts'
 import { type Problem, problemOf } from '../health/problem.ts'
 import { type AlarmName, declared } from '../health/problems.ts'
 
-/** If alarms were not evaluated for this many ms, no process evaluates alarms. */
+/** If alarms were not evaluated for this many ms, assume that no process evaluates alarms. */
 const UNWATCHED_MS = 90_000
 
 /**

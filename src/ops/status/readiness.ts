@@ -9,20 +9,24 @@ const CACHE_MS = 1_000
 const PATIENCE_MS = 2_000
 
 /**
- * Checks with a small write, also to the inbox, whether a delivery could be stored now. Doesn't check the service.
+ * Checks whether a delivery could be stored now, with a small write that includes the inbox.
+ * Doesn't check the service.
  */
 export class Readiness {
   readonly #db: Db
   readonly #entry: ProcessEntry
   readonly #appender: Pick<InboxAppender, 'failedBytes' | 'noteRoom'>
   #draining = false
-  /** The last error of the database. A locked database reports its error only after the check has timed out. */
+  /**
+   * Error of the previous attempt to write; null after a success. A check that times out returns this error.
+   * A locked database reports its own error only after the timeout.
+   */
   #lastError: string | null = null
   #last: { readonly at: number; readonly reason: Promise<string | null> } | null = null
 
   /**
    * @param appender stores this process's deliveries. If the appender failed to store deliveries, a check stores and
-   * removes a row of the same size, because a full disk may accept only smaller rows.
+   * removes a row of the same size. A full disk may still accept smaller rows.
    */
   constructor(db: Db, entry: ProcessEntry, appender = new InboxAppender(db)) {
     this.#db = db

@@ -91,7 +91,10 @@ function* settingsIn(name: string, value: unknown, schema: Schema, secretOf: Sec
   }
 }
 
-/** @returns name and schema of the setting for a `Config` property. Setting of `idleMs`: `idle_ms`, or else `idle`. */
+/**
+ * @returns name and schema of the setting for a `Config` property.
+ * The setting of `idleMs` is `idle_ms` if it exists, otherwise `idle`.
+ */
 function schemaOf(schema: Schema, property: string): { readonly name: string; readonly schema: z.core.$ZodType } | undefined {
   const inner = schema && unwrapped(schema)
   if (!(inner instanceof z.ZodObject)) return undefined

@@ -146,8 +146,9 @@ interface StatusParts {
 const TERMINAL_MS = 30_000
 
 /**
- * @returns the data of `status`. At a terminal, counts the rows now, which takes 1 to 2 s for a large database. Elsewhere,
- * uses the stored totals of a large database.
+ * @returns the data of `status`.
+ * At a terminal, counts the rows now, which takes 1 to 2 s for a large database.
+ * Elsewhere, uses the stored totals of a large database.
  */
 export async function readStatus(db: Db, { version, config, showFix, isTerminal }: StatusParts): Promise<Status> {
   const q = db.readNoWait
@@ -208,8 +209,9 @@ export async function readStatus(db: Db, { version, config, showFix, isTerminal 
 }
 
 /**
- * @returns how far this machine's clock is ahead of other clocks, and which work waits.
- * Doesn't know the services' clocks. `serve` compares these too, and raises an alarm.
+ * Compares this machine's clock with the database server's clock and with the newest times in the database.
+ * Only `serve` also compares this machine's clock with the services' clocks, and raises an alarm.
+ * @returns the large differences, and the work that waits for the clock or for an operator.
  */
 async function clockStatus(db: Db, config: StatusConfig): Promise<Status['clocks']> {
   const judged = await compareClocks(db.readNoWait)
@@ -238,7 +240,7 @@ function accountNotes(a: AccountStatus): string[] {
   for (const { read, off } of a.coverage)
     if (off?.cause === 'service')
       notes.push(
-        `account ${a.account} cannot use the read ${read}: ${off.reason}; it is retried daily. If you need it, ask the service for the right ` +
+        `account ${a.account} cannot use the read ${read}: ${off.reason}; the read is retried daily. If you need it, ask the service for the right ` +
           'to use it; otherwise remove it from STATE_READS',
       )
   return [...notes, ...completenessWarnings(a.account, a.completeness)]

@@ -13,7 +13,7 @@ const TASK = 'sums'
 /** Delay in ms after the start, so that other work runs first. */
 const AFTER_START_MS = 1_000
 const MINUTE_MS = 60_000
-/** The time from one count to the next is at least this many times the duration of a count. */
+/** The pause after a count is at least this multiple of the duration of the count. */
 const SHARE = 20
 const LEASE_MS = 60_000
 

@@ -18,8 +18,8 @@ const NOTE_LENGTH = 30_000
 /**
  * Delivers changes to AMS360 (Vertafore) over its SOAP interface WSAPI v3. Each change becomes a note of the mapped
  * customer. The mapping has a CustomerId (a GUID) or a customer number.
- * Written from copies of Vertafore's reference and WSDL; never run against a live system. config/systems/ams360.md
- * lists what couldn't be verified.
+ * The code follows copies of Vertafore's reference and WSDL, and never ran against a live system.
+ * config/systems/ams360.md lists what couldn't be verified.
  * `Login` takes AgencyNo, LoginId, Password, and EmployeeCode. Every other call has the ticket in the
  * header WSAPISession.
  * A note always gets a new id, so a repeated delivery adds a second note. Notes can't be listed. If an outcome is
@@ -49,7 +49,10 @@ export class Ams360 {
   async deliver(item: PushItem, steps: Steps): Promise<Outcome> {
     const { client = '', policy = null } = item.mapping ?? {}
     const customer = GUID.test(client) ? client : await this.#customerId(client, steps)
-    if (customer === null) throw new PermanentError(`the submission is mapped to ${JSON.stringify(client)}, which is no customer of AMS360`)
+    if (customer === null)
+      throw new PermanentError(
+        `the submission is mapped to ${JSON.stringify(client)}, which is not a customer of AMS360; correct the mapping`,
+      )
     if (policy !== null && !GUID.test(policy)) throw new PermanentError('the policy of the mapping must be a PolicyId of AMS360 (a GUID)')
     // The elements must have the order of the WSDL. .NET ignores elements that are out of order.
     const note = { 'd:CustomerId': customer, 'd:NoteText': noteText(item, NOTE_LENGTH), 'd:NoteDate': dayOf(item), 'd:PolicyId': policy }
@@ -58,8 +61,7 @@ export class Ams360 {
   }
 
   /**
-   * Finds the customer whose number or id is in the submission's column that `customerField` names. Never searches by
-   * name.
+   * Finds the customer by the number or id in the submission's column `customerField`. Never searches by name.
    * @returns null if no customer matches.
    */
   async findMapping(item: PushItem, steps: Steps): Promise<Mapping | null> {
@@ -74,7 +76,7 @@ export class Ams360 {
    */
   async probe(steps: Steps): Promise<string> {
     await this.#signIn(steps)
-    return `agency ${this.#o.agency} lets user ${this.#o.user} in`
+    return `agency ${this.#o.agency} accepts the login of user ${this.#o.user}`
   }
 
   async #customerId(client: string, steps: Steps): Promise<string | null> {
@@ -83,7 +85,8 @@ export class Ams360 {
     const [operation, name] = NUMBER.test(client) ? ['CustomerGetByNumber', 'CustomerNumber'] : ['CustomerGetById', 'CustomerId']
     const reply = await this.#call(operation, { [`d:${name}`]: client }, steps, 'query')
     const [id = null, ...others] = new Set(reply.texts('CustomerId'))
-    if (others.length > 0) throw new PermanentError(`AMS360 knows several customers by ${client}; map the submission by the CustomerId`)
+    if (others.length > 0)
+      throw new PermanentError(`AMS360 has several customers with the number ${client}; map the submission to a CustomerId instead`)
     // Accepts only a customer with exactly this number or id.
     if (id === null || !GUID.test(id) || reply.text(name)?.toLowerCase() !== client.toLowerCase()) return null
     if (this.#customers.size >= 1_000) this.#customers.clear()
@@ -128,7 +131,7 @@ export class Ams360 {
     }
     const reply = await callSoap(steps, 'query', this.#soap('Login', who, null))
     if (reply.isFault && reply.has('WSAPISecurityFault')) {
-      const error = `AMS360 refuses the credentials (${reasonIn(reply, null)}); check user and password in the WSAPI set-up`
+      const error = `AMS360 rejects the credentials (${reasonIn(reply, null)}); check user and password in the WSAPI setup`
       throw new StepFailure({ type: 'suspend', retry: 'slowly', status: reply.status, error })
     }
     const ticket = reply.isFault ? null : reply.text('Ticket')
@@ -148,7 +151,7 @@ export class Ams360 {
  * ticket means that the user lacks rights. For any other answer, the outcome is unknown.
  */
 function faulty(operation: string, reply: SoapReply, ticket: string | null): StepFailure['failure'] {
-  const error = `AMS360 answered ${operation} with ${reply.isFault ? `a fault (${reasonIn(reply, ticket)})` : 'nothing that was asked for'}`
+  const error = `AMS360 answered ${operation} with ${reply.isFault ? `a fault (${reasonIn(reply, ticket)})` : 'an answer without the requested data'}`
   if (reply.has('WSAPISecurityFault')) return { type: 'suspend', retry: 'soon', status: reply.status, error }
   if (!reply.has('WSAPIBusinessFault')) return { type: 'unknown', status: reply.status, error }
   return { type: 'failed', permanent: true, alive: true, status: reply.status, error, retryAfterMs: null }
@@ -159,7 +162,7 @@ function faulty(operation: string, reply: SoapReply, ticket: string | null): Ste
  * because `withoutSecretWords` doesn't mask words that look like an id.
  */
 function reasonIn(reply: SoapReply, ticket: string | null): string {
-  const reason = reply.text('Message') ?? reply.text('faultstring') ?? 'no reason is given'
+  const reason = reply.text('Message') ?? reply.text('faultstring') ?? 'no reason given'
   return withoutSecretWords(withoutSecrets(reason, [ticket ?? ''], '[…]')).slice(0, 300)
 }
 
@@ -176,7 +179,7 @@ export function noteText(item: PushItem, maxLength: number): string {
   // The column `direction` has the service's view, which is the opposite of the brokerage's view.
   const shown = direction === null ? columns : columns.filter(([name]) => name !== 'direction')
   const lines = shown.map(([name, value]) => `${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`)
-  const left = leftFilter ? ['No longer of concern here.'] : []
+  const left = leftFilter ? ['This record no longer matches the filter of the destination.'] : []
   const text = [`Submission ${submissionId}: ${entity} ${operation}${recordOf(item)}${detail}`, ...left, ...lines].join('\n')
   return `${text.length > maxLength ? `${whole(text.slice(0, maxLength))}… (cut)` : text}\nsubmission-mirror ${messageId}`
 }

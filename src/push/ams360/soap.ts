@@ -38,8 +38,8 @@ export async function callSoap(steps: Steps, way: 'query' | 'submit', call: Soap
   // AMS360 sends an envelope with 2xx and 500. If such an answer has no complete envelope, AMS360 may still have
   // processed the request, so the outcome is unclear.
   const isUnclear = isSuccess(answer.status) || answer.status === 500
-  const lack = answer.cut === null ? 'with no SOAP envelope' : `its answer ${answer.cut.text}`
-  const failure: Failure = isUnclear ? unclear(answer, `it ${answered(answer)}, but ${lack}`) : refused(answer)
+  const lack = answer.cut === null ? 'without a SOAP envelope' : `the answer ${answer.cut.text}`
+  const failure: Failure = isUnclear ? unclear(answer, `${answered(answer)}, but ${lack}`) : refused(answer)
   throw new StepFailure(way === 'query' || failure.type === 'failed' ? withoutEffect(failure) : failure)
 }
 

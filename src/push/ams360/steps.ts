@@ -65,7 +65,7 @@ export class Steps {
   }
 
   get #late(): TransientError {
-    return new TransientError(`the steps took longer than ${this.#allMs} ms`)
+    return new TransientError(`the requests of this attempt took longer than ${this.#allMs} ms`)
   }
 
   async #send(request: StepRequest, meaning: (failure: Failure) => Failure): Promise<Answer> {

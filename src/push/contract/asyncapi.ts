@@ -119,7 +119,7 @@ const TEST: Schema = {
   },
 }
 
-/** @returns the operations on rows of a table. A table without `gone_at` has no `gone`. */
+/** @returns the operations on rows of a table. Without the column `gone_at`, a table has no operation `gone`. */
 function operationsOn(entity: Entity): string[] {
   return ['insert', 'update', ...('gone_at' in entity.fields ? ['gone'] : []), 'purged']
 }

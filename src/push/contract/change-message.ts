@@ -1,8 +1,8 @@
 import type { PushItem } from './delivery.ts'
 
 /**
- * @returns a change as JSON, for the body of a webhook or queue message. Every attempt makes the same text. If `after`
- * is stored as JSON text, copies this text, because serializing a large row is slow.
+ * @returns a change as JSON, for the body of a webhook or queue message. Every attempt makes the same text. Copies
+ * `afterText` if available, because serializing a large row is slow.
  */
 export function changeMessage(item: PushItem): string {
   const { seq, account, entity, operation, cause, before, direction } = item

@@ -24,7 +24,7 @@ export interface PushItem extends QueuedChange {
   readonly changedAt: TimeText
   /** Old values of the changed columns. Null for an insert, a purge, or a snapshot row. */
   readonly before: Row | null
-  /** New values of the changed columns. For an insert or a snapshot row, all columns. */
+  /** New values of the changed columns. For an insert or a snapshot row, all columns. For a purge, empty. */
   readonly after: Row | null
   /** `after` as JSON text. Null if the stored text isn't available, or if columns were left out of `after`. */
   readonly afterText: string | null
@@ -33,7 +33,7 @@ export interface PushItem extends QueuedChange {
    * direction is unknown.
    */
   readonly direction: 'sent' | 'received' | null
-  /** Whether the brokerage wrote the message. */
+  /** Whether the brokerage wrote the message. False if the record isn't a message. */
   readonly echo: boolean
   /**
    * The submission's current row, without columns that must not be sent. Null if the submission has no row, or if the
@@ -60,7 +60,8 @@ export type Outcome =
    * The target didn't accept the message.
    * - `permanent`: the target would reject the message again
    * - `isFinal`: the message isn't retried
-   * - `alive`: false if the target didn't answer or answered 5xx; null if a local problem prevented the request
+   * - `alive`: true if the target answered with a status below 500; null if a local problem prevented the request;
+   *   otherwise false
    */
   | {
       readonly type: 'failed'
@@ -73,8 +74,8 @@ export type Outcome =
       readonly retryAfterMs: number | null
     }
   /**
-   * The request was sent, but the target may or may not have accepted the message.
-   * - `status`: status of an unclear answer
+   * The message may have been sent, and the target may have accepted it.
+   * - `status`: status of an unclear answer; missing if no answer arrived
    * - `progress`: where the next attempt continues
    */
   | {
@@ -85,8 +86,8 @@ export type Outcome =
       readonly progress?: FilesWritten
     }
   /**
-   * The target asked for a pause and didn't accept the message. The attempt doesn't count. `isOwn`: only this message
-   * waits, and other messages are still sent.
+   * The target asked for a pause and didn't accept the message. The attempt doesn't count. With `isOwn`, only this
+   * message waits. Otherwise, the whole destination waits.
    */
   | {
       readonly type: 'throttled'
@@ -95,11 +96,11 @@ export type Outcome =
       readonly retryAfterMs: number
       readonly isOwn?: true
     }
-  /** No time was left to send this message of the batch. */
+  /** The message wasn't sent, for example because no time was left for its batch. */
   | { readonly type: 'not_attempted' }
   /**
-   * The target rejected the whole batch and accepted no message. The messages are sent again in smaller batches, to
-   * find the bad message. The attempt doesn't count. `status` is null if no request was sent.
+   * The whole batch failed permanently, so the target accepted no message. The messages are sent again in smaller
+   * batches, to find the bad message. The attempt doesn't count. `status` is null if no request was sent.
    */
   | { readonly type: 'split'; readonly status: number | null; readonly error: string }
   /** The submission has no known client in the AMS. */
@@ -110,7 +111,7 @@ export type Outcome =
       readonly retry: SuspensionRetry
       readonly status: number | null
       readonly error: string
-      /** The wait before the next attempt, in ms, as the target requested. */
+      /** Minimum wait before the next attempt, in ms, if the target requested one. */
       readonly retryAfterMs?: number | null
     }
 
@@ -129,8 +130,8 @@ export type Presence =
   | { readonly type: 'undetermined'; readonly outcome: Extract<Outcome, { readonly error: string }> }
 
 /**
- * After this many attempts in a row without a useful answer, the destination's circuit opens: sending pauses, then one
- * message at a time is tried.
+ * After this many attempts in a row without an answer, or with a 5xx answer, the destination's circuit opens. Sending
+ * pauses, then continues with one message at a time.
  */
 export const FAILURES_TO_OPEN = 5
 
@@ -166,13 +167,14 @@ export type Batching =
       /** How long to wait for more messages, in ms. */
       readonly gatherMs: number
       /**
-       * Set if the target answers each message separately. A batch then contains only messages of one group, and at
-       * most one message per stream. Otherwise, the target could accept a submission's second change but not its first.
+       * Returns the message's group. Set if the target answers each message separately. A batch then contains only
+       * messages of one group, and at most one message per stream. With two messages of a stream, the target could
+       * reject the first but accept the second.
        */
       readonly groupOf?: (item: PushItem) => string
     }
 
-/** One way to deliver changes. A kind never retries, and keeps no state that must survive the process. */
+/** One way to deliver changes. `send` makes one attempt. A kind keeps no state that must survive the process. */
 export interface DeliveryKind {
   readonly batch: Batching
   /** Set if the kind doesn't use `PushItem.submission`. The submission's row then isn't read. */
@@ -214,8 +216,8 @@ export interface KindContext {
   /** Opens stored documents. Missing if no documents are sent or previewed. */
   readonly openDocument?: OpenDocument
   /**
-   * Stores refresh tokens. Missing if no changes are sent, for example in `doctor`. The kind then logs in separately
-   * and ignores stored tokens.
+   * Stores refresh tokens, and lists unfinished deliveries of files. Missing if no changes are sent, for example in
+   * `doctor`. The kind then logs in separately and ignores stored tokens.
    */
   readonly db?: Db
 }

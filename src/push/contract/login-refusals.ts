@@ -5,8 +5,8 @@ import { type Failure, StepFailure } from './outcomes.ts'
 /** After this many rejected logins in a row, the destination is suspended. More attempts could lock the account. */
 const MOST_REFUSALS = 3
 /**
- * After a login suspends the destination, other messages in flight get the same suspension without a login,
- * for this long in ms.
+ * After a failed login suspends the destination, no message logs in for this many ms. Messages in flight get the same
+ * suspension.
  */
 const HELD_MS = 1_000
 
@@ -38,6 +38,6 @@ export class LoginRefusals {
     this.#count += 1
     if (this.#count < MOST_REFUSALS) return { ...failure, permanent: false }
     const { status, error } = failure
-    return { type: 'suspend', retry: 'slowly', status, error: `${error}; ${this.#count} logins in a row were refused` }
+    return { type: 'suspend', retry: 'slowly', status, error: `${error}; ${this.#count} logins in a row were rejected` }
   }
 }

@@ -16,9 +16,12 @@ export const IMMUTABLE: ReadonlySet<string> = new Set(['market_events', 'thread_
 export interface MessageSubject {
   readonly account: string
   readonly entity: string
-  /** Key without `account`, as the text of a JSON array. */
+  /** Key of the record without `account`, as the text of a JSON array. */
   readonly entityId: string
-  /** `insert` for rows of a snapshot. */
+  /**
+   * `insert` for rows of a snapshot. `update` if a record is sent again after a restore, or because the record passes
+   * the `filter` again.
+   */
   readonly operation: string
   readonly seq: number
   readonly snapshot: boolean
@@ -36,7 +39,7 @@ export function messageId({ account, entity, entityId, operation, seq, snapshot 
 }
 
 /**
- * @returns the new id of a message that is sent again under a new id.
+ * @returns a new id for a message that is sent again.
  * @param generation id of the resend, the same for all its messages.
  */
 export function renewedMessageId(id: string, generation: string): string {

@@ -13,7 +13,10 @@ export type Answer = Extract<TransportResult, { type: 'answer' }> & {
    */
   readonly reason?: string
 }
-/** Outcome of a message that has its own error: failed, unknown, throttled, unmapped, or a suspended destination. */
+/**
+ * Outcome of a message whose delivery failed or is uncertain: failed, unknown, throttled, unmapped, or a suspended
+ * destination.
+ */
 export type Failure = Exclude<Outcome, { type: 'delivered' | 'record_taken' | 'not_attempted' | 'split' }>
 
 export type Delivered = Extract<Outcome, { type: 'delivered' }>
@@ -55,7 +58,10 @@ const ABOUT_MESSAGE = new Set([400, 409, 413, 415, 422])
 /** 4xx statuses that mean "try again later". */
 const PASSING = new Set([408, 425, 429])
 
-/** @returns the outcome if no answer arrived. A forbidden address suspends the destination. */
+/**
+ * @returns the outcome if no answer arrived. An error that a retry can't fix, such as a forbidden address, suspends the
+ * destination.
+ */
 export function unanswered(result: Exclude<TransportResult, { type: 'answer' }>): Failure {
   if (result.type === 'no_answer') return { type: 'unknown', error: result.error }
   if (result.permanent) return { type: 'suspend', retry: 'soon', status: null, error: result.error }
@@ -99,13 +105,13 @@ export function isRefusal(status: number): boolean {
 /**
  * @returns the outcome of an unsuccessful answer, by status alone.
  * @param isRepeatable whether repeating the request is harmless. If false, a gateway's error (502, 504, 524) gives an
- * unknown outcome, because the server behind the gateway may have accepted the message.
+ * unknown outcome. The server behind the gateway may have accepted the message.
  */
 export function refused(answer: Answer, isRepeatable = false): Failure {
   if (isAboutEndpoint(answer.status)) return suspended(answer)
   const failure = refusal(answer)
   if (isRepeatable || !GATEWAY.has(answer.status)) return failure
-  return unclear(answer, `${failure.error}: the system behind the gateway may have taken it`)
+  return unclear(answer, `${failure.error}: the system behind the gateway may have accepted the change`)
 }
 
 /** @returns the outcome of an answer that doesn't show whether the message was accepted. */
@@ -131,14 +137,14 @@ export function throttled(answer: Answer, pauseMs: number): Extract<Failure, { t
   return {
     type: 'throttled',
     status,
-    error: `it ${answered(answer)}, which asks for a pause (throttled)`,
+    error: `${answered(answer)}, which asks for a pause (throttled)`,
     retryAfterMs: retryAfterMs || pauseMs,
   }
 }
 
 /**
- * @returns the pause in ms that the target requested for all requests. Null if the target requested none, or if the
- * destination is suspended.
+ * @returns the pause in ms that the target requested for all requests. Null if the target requested no pause, or only a
+ * pause of this message (`isOwn`). Also null if the destination is suspended.
  */
 export function requestedPauseMs(outcome: Outcome): number | null {
   if (outcome.type === 'suspend' || (outcome.type === 'throttled' && outcome.isOwn)) return null
@@ -165,7 +171,7 @@ export function lookupWaitMs(lookupAfterMs: number | undefined, triedAt: TimeTex
 }
 
 /**
- * @returns the delivery's outcome if a step failed that changes nothing at the target, such as a lookup. The step's
+ * @returns the delivery's outcome after a failed step that changes nothing at the target, such as a lookup. The step's
  * permanent failure or unknown outcome becomes a temporary failure, so the change is retried.
  */
 export function withoutEffect(failure: Failure): Failure {
@@ -193,20 +199,20 @@ const NONE: RemoteId = { id: null, remark: null }
 /**
  * @returns the record's id at the target, or a remark on why no id is kept. Only complete ids are kept, because a cut
  * id or a rounded number could be another record's id.
- * @param value the id in the target's answer. Other values than text and numbers give no id.
+ * @param value the id in the target's answer, a text or a number. Any other value gives no id.
  */
 export function remoteIdOf(value: Json): RemoteId {
   if (typeof value === 'number')
-    return Number.isInteger(value) && !Number.isSafeInteger(value) ? none('it is a number that was rounded') : kept(String(value))
+    return Number.isInteger(value) && !Number.isSafeInteger(value) ? none('it is a rounded number') : kept(String(value))
   return typeof value === 'string' && value !== '' ? kept(value) : NONE
 }
 
-/** @param why the reason as a short phrase, such as `it is too long`. */
+/** @returns no id, and a remark with the reason `why`, such as `it is too long`. */
 export function none(why: string): RemoteId {
-  return { id: null, remark: `no id is kept: ${why}` }
+  return { id: null, remark: `the id of the record was not stored, because ${why}` }
 }
 
 function kept(id: string): RemoteId {
   if (id.length > MAX_LENGTH) return none(`it is longer than ${MAX_LENGTH} characters`)
-  return storableText(id) === id ? { id, remark: null } : none('it holds characters that cannot be stored')
+  return storableText(id) === id ? { id, remark: null } : none('it contains characters that cannot be stored')
 }

@@ -19,7 +19,7 @@ import {
 } from './names.ts'
 import type { RowWriter } from './rows.ts'
 
-/** Rows that are encoded at a time. More rows would block the event loop. */
+/** Number of rows that are encoded together. Encoding more rows would block the event loop. */
 const SLICE = 100
 
 export interface BatchProgress {
@@ -78,7 +78,7 @@ export async function writeBatch(drop: Drop, items: readonly PushItem[], options
   try {
     const documents = await documentsOf(drop, items, temporary, options)
     const groups = groupsOf(documents?.items ?? items, destination)
-    // The first file is written even if it is late. Otherwise, a slow folder would never make progress.
+    // Writes the first file even if the time for writing is over. Otherwise, a slow folder would never make progress.
     const write = (group: Group, index: number) => (index > 0 && options.late() ? null : writeGroup(drop, group, temporary(index), options))
     const written = (await eachOf(drop, groups, write)).filter((file) => file !== null)
     const facts = written.map((file) => file.facts)
@@ -186,14 +186,14 @@ async function* textChunks(text: string): AsyncGenerator<Buffer> {
 
 /**
  * Renames the remaining files of an earlier delivery to the names in its manifest. Several processes may do this at the
- * same time. If a temporary file is missing, it was already renamed.
- * @returns false if another program removed or changed the manifest. The temporary files are then removed, and the rows
- * must be written again.
+ * same time. A missing temporary file was already renamed.
+ * @returns true if the delivery is complete. False if another program removed or changed the manifest. The temporary
+ * files are then removed, and the rows must be written again.
  */
 export async function finishDelivery(drop: Drop, destination: string, { delivery, manifest }: FilesWritten): Promise<boolean> {
   const left = async () => new Set((await drop.list((name) => deliveryOf(destination, name) === delivery)).map(({ name }) => name))
   const found = await left()
-  // No temporary file is left. The manifest is always renamed last, so the delivery is complete.
+  // If no temporary file is left, the delivery is complete, because the manifest is always renamed last.
   if (found.size === 0) return true
   const renameLeft = async (from: string, to: string) => {
     if (!found.has(from)) return

@@ -20,9 +20,8 @@ interface Parts {
 }
 
 /**
- * Writes the items' documents under temporary names, each file once. The first document is written even if no
- * time is left. If a document is missing or damaged, the manifest lists the document without a file name, and the
- * rows aren't delayed.
+ * Writes the items' documents under temporary names, each file once. The first document is written even if no time is
+ * left. For a missing or damaged document, the manifest has an entry without a file name, and the rows aren't delayed.
  */
 export async function copyDocuments(drop: Drop, items: readonly PushItem[], parts: Parts): Promise<CopiedDocuments> {
   const files = new Map<string, Pick<DocumentFacts, 'name' | 'bytes'>>()

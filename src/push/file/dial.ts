@@ -26,7 +26,8 @@ export function dial(
   network: Network = { lookup, connect },
 ): Dial {
   return async (host, port, signal) => {
-    if (allowHosts !== null && !allowHosts.includes(host)) throw new PermanentError(`${host} is not in allow_hosts`)
+    if (allowHosts !== null && !allowHosts.includes(host))
+      throw new PermanentError(`allow_hosts does not list ${host}; add the host if you trust it`)
     const found = await addressesOf(network, host, signal)
     const allowed = found.filter((address) => mayConnect(address, allowPrivate))
     if (allowed.length === 0) throw new PermanentError(refusedAddress(host, found[0] ?? 'nothing'))

@@ -21,8 +21,8 @@ export interface Drop {
   /** Creates a file and makes its content durable. The file must not exist. */
   write(name: string, chunks: AsyncIterable<Buffer>): Promise<void>
   /**
-   * Renames a file atomically. Replaces an existing file with the new name. Both files have the same bytes, because
-   * names contain a hash.
+   * Renames a file atomically. If a file with the new name exists, replaces that file. Both files have the same bytes,
+   * because names contain a hash.
    */
   rename(from: string, to: string): Promise<void>
   /** Makes renames durable, if possible. */

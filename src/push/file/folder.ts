@@ -22,7 +22,8 @@ export function folderTarget(path: string): DropTarget {
 
 /** @param abandoned hanging calls of earlier attempts. While one of these calls hangs, every new attempt fails. */
 async function openFolder(path: string, signal: AbortSignal, abandoned: Set<Promise<unknown>>): Promise<Drop> {
-  if (abandoned.size > 0) throw new TransientError(`the share of ${path} does not answer: an earlier call to it still hangs`)
+  if (abandoned.size > 0)
+    throw new TransientError(`the folder ${path} does not answer: an earlier call still waits; check its disk or share`)
   // A call to an unresponsive share can't be aborted. The call keeps hanging and is remembered in `abandoned`.
   const attempt = async <T>(work: Promise<T>): Promise<T> => {
     try {
@@ -66,13 +67,13 @@ async function listFolder(path: string, wanted: (name: string) => boolean): Prom
 
 const SENTENCES: Readonly<Record<string, (path: string) => string>> = {
   ENOENT: (path) => `the folder ${path} does not exist: create it, or mount its share`,
-  ENOTDIR: (path) => `${path} is not a folder`,
-  EACCES: (path) => `no permission to write in ${path}: let the user that this process runs as create, rename and remove files there`,
-  EPERM: (path) => `no permission to write in ${path}: let the user that this process runs as create, rename and remove files there`,
-  EROFS: (path) => `${path} is read-only`,
-  ENOSPC: (path) => `the disk of ${path} is full`,
-  EDQUOT: (path) => `the disk quota of ${path} is used up`,
-  EFBIG: (path) => `a file in ${path} would be larger than is allowed: lower max_rows`,
+  ENOTDIR: (path) => `${path} is not a folder: set path to a folder`,
+  EACCES: (path) => `no permission to write in ${path}: let the user of this process create, rename and remove files there`,
+  EPERM: (path) => `no permission to write in ${path}: let the user of this process create, rename and remove files there`,
+  EROFS: (path) => `${path} is read-only: mount it writable`,
+  ENOSPC: (path) => `the disk of ${path} is full: free space`,
+  EDQUOT: (path) => `the disk quota of ${path} is used up: raise it`,
+  EFBIG: (path) => `a file in ${path} would exceed the limit of file sizes: lower max_rows`,
   ENAMETOOLONG: (path) => `the names of files in ${path} would be too long: shorten the destination's name`,
 }
 

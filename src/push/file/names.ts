@@ -42,7 +42,8 @@ export function fileName(
 }
 
 /**
- * @returns the name of the manifest. If there is one row file, the manifest's name has the same `seq` range and hash.
+ * @returns the name of the manifest, with the `seq` range of all row files. If there is one row file, the name has this
+ * file's hash. If there are several, the name has a hash of their hashes.
  */
 export function manifestName(destination: string, files: readonly FileFacts[]): string {
   const [first] = files

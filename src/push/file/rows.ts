@@ -60,15 +60,15 @@ function objectsAsCsv(frame: Frame): RowWriter {
 }
 
 /**
- * Writes a column for each column of the entity. The column `changed` names the columns that the change contains,
- * because both an emptied and an unchanged column are empty.
+ * Writes a column for each column of the entity. The column `changed` names the columns that the change contains.
+ * Without `changed`, a column that became null would look like an unchanged column.
  */
 function columnsAsCsv(frame: Frame, entity: Entity, personalFields: readonly string[]): RowWriter {
   const isHidden = (column: string): boolean => {
     const field = `${entity.table}.${column}`
     return personalColumns.includes(field) && !personalFields.includes(field)
   }
-  // `FRAME` already has the `direction` of a message, as the brokerage sees it.
+  // Leaves out columns that `FRAME` has, such as `direction`. `FRAME` has the direction as the brokerage sees it.
   const own = Object.entries(entity.fields).filter(([column, field]) => isInChangeLog(field) && !(column in FRAME) && !isHidden(column))
   const columns = [...Object.keys(frame), 'changed', ...own.map(([column]) => column)]
   const record = (item: PushItem): Cells => {

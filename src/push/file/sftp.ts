@@ -23,7 +23,7 @@ type Session = Awaited<ReturnType<SftpClient['connect']>>
 
 /** Bytes per write request. Every server accepts this size. */
 const WRITE_BYTES = 32_768
-/** Maximum bytes that are read of a file. A manifest of 10,000 files has a third of this size. */
+/** Maximum bytes that are read from a file. A manifest of 10,000 files has a third of this size. */
 const READ_BYTES = 16 * 1024 * 1024
 /** Write requests in flight per file. Several requests at a time hide the delay of each round trip. */
 const CONCURRENT_WRITES = 16
@@ -134,12 +134,12 @@ function wrongKey({ host, port, hostKey }: SftpSettings, key: Buffer): string | 
   if (shown === hostKey.replace(/=+$/, '')) return null
   // The key's bytes begin with the length of the key type's name, followed by the name.
   const kind = key.subarray(4, 4 + key.readUInt32BE(0)).toString('latin1')
-  return `${host}:${port} shows the ${kind} key ${shown}, and host_key is ${hostKey}: nothing was sent; make sure who answers there before you change host_key`
+  return `${host}:${port} has the ${kind} key ${shown}, but host_key is ${hostKey}, so nothing was sent; verify the identity of the server before you change host_key`
 }
 
 function refusedLogin({ host, port, username, password, privateKey }: SftpSettings): string {
   const means = [password ? 'password' : '', privateKey ? 'private key' : ''].filter((mean) => mean !== '').join(' and ')
-  return `${host}:${port} refuses the user ${username} with the ${means}`
+  return `${host}:${port} rejects the login of user ${username}; check username and ${means}`
 }
 
 async function writeDurably(session: Session, path: string, chunks: AsyncIterable<Buffer>): Promise<void> {
@@ -178,8 +178,8 @@ async function syncIfOffered(session: Session, handle: Buffer): Promise<void> {
 }
 
 /**
- * Renames a file and replaces an existing file. SFTP's own rename fails if the new name exists, so OpenSSH's
- * extension is tried first.
+ * Renames a file. If a file with the new name exists, replaces that file. SFTP's own rename fails in this case, so
+ * OpenSSH's extension is tried first.
  */
 async function renameOver(client: SftpClient, from: string, to: string): Promise<void> {
   try {
@@ -215,9 +215,9 @@ const SENTENCES: Readonly<Record<string, string>> = {
   ENOENT: 'the folder does not exist: create it there, or correct path',
   3: 'no permission to write there: let the user create, rename and remove files',
   EACCES: 'no permission to write there: let the user create, rename and remove files',
-  4: 'the server reports a failure without a reason: its disk or quota may be full',
-  14: 'the disk is full there',
-  15: 'the disk quota there is used up',
+  4: 'the server reports a failure without a reason: check whether its disk or quota is full',
+  14: 'the disk of the server is full: free space there',
+  15: 'the disk quota on the server is used up: raise it',
 }
 
 function explained(place: string, error: unknown): TransientError {

@@ -27,8 +27,8 @@ export function bodyValue({ text, isWhole }: AnswerBody): Json {
   const json = text.startsWith('\ufeff') ? text.slice(1) : text
   const { levels, values, longNumbers } = surveyJson(json)
   if (/^\s*[[{]/.test(json)) {
-    if (levels > MAX_LEVELS) throw new Error(`its answer is nested deeper than ${MAX_LEVELS} levels`)
-    if (values > MAX_VALUES) throw new Error(`its answer holds more than ${MAX_VALUES} values`)
+    if (levels > MAX_LEVELS) throw new Error(`the answer is nested deeper than ${MAX_LEVELS} levels`)
+    if (values > MAX_VALUES) throw new Error(`the answer contains more than ${MAX_VALUES} values`)
   }
   try {
     return JSON.parse(withNumbersAsText(json, longNumbers)) as Json

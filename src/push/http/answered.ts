@@ -31,15 +31,15 @@ export function bodyOf({ body, cut }: Answer): AnswerBody {
 
 /** @throws PermanentError if the answer is incomplete. */
 export function refuseCut({ cut }: Answer): void {
-  if (cut !== null) throw new PermanentError(`its answer ${cut.text}`)
+  if (cut !== null) throw new PermanentError(`the answer ${cut.text}`)
 }
 
 /**
- * @returns the outcome of a 2xx answer whose body reports a failure, as SOAP systems send.
- * @param by name of the expression that decided.
+ * @returns the outcome of a 2xx answer that isn't a success. Some systems report a failure only in the body.
+ * @param by name of the expression that decides about success.
  */
 export function noSuccess(answer: Answer, by: 'success' | 'ok'): Failure {
-  const error = `it ${answered(answer)}, which is not a success (${by})`
+  const error = `${answered(answer)}, which does not count as success (${by})`
   return { type: 'failed', permanent: false, alive: true, status: answer.status, error, retryAfterMs: answer.retryAfterMs }
 }
 
@@ -48,5 +48,5 @@ export function unreadable(error: string): Failure {
 }
 
 export function failedLookup(failure: Failure): Failure {
-  return { ...withoutEffect(failure), error: `it could not be looked up: ${failure.error}` }
+  return { ...withoutEffect(failure), error: `the lookup failed: ${failure.error}` }
 }

@@ -13,7 +13,7 @@ import type { TemplateInput, Templates } from './templates.ts'
 /**
  * Builds one of a destination's requests from its templates.
  * @param view the `$` of the expressions.
- * @param body the answer that expressions see as `body`.
+ * @param body the answer that expressions see as `body`; null if there is none.
  * @throws PermanentError if a template fails or yields an unusable value.
  * @throws TransientError if the templates can't be evaluated now.
  */
@@ -28,13 +28,13 @@ export async function buildRequest(
   const values = await templates.evaluate(names, view, body)
   const yielded = (expression: string): Json => values[names.indexOf(expression)] ?? null
   const url = yielded(`${name}.url`)
-  if (typeof url !== 'string' || !URL.canParse(url)) throw new PermanentError(`${name}.url yields no URL`)
+  if (typeof url !== 'string' || !URL.canParse(url)) throw new PermanentError(`${name}.url did not return a URL`)
   const headers: Record<string, string> = {}
   for (const header of Object.keys(template.headers)) {
     const value = yielded(headerName(name, header))
     if (value === null) continue
     if (typeof value !== 'string' || !/^[\t\x20-\x7e]*$/.test(value))
-      throw new PermanentError(`${name}.headers.${header} yields no plain text`)
+      throw new PermanentError(`${name}.headers.${header} did not return plain text`)
     headers[header.toLowerCase()] = value
   }
   if (template.body === null) return { method: template.method, url, headers, body: null }

@@ -39,7 +39,7 @@ function authProblems(at: string, auth: HttpDestination['auth']): string[] {
     ...connectionProblems(`${at} auth.header`, auth.header),
     ...requestProblems(`${at} auth.request`, auth.request, true),
     ...requestProblems(`${at} auth.refresh`, auth.refresh, true),
-    ...(isOneMissing ? [`${at} auth.refresh and auth.refresh_token need each other; give both`] : []),
+    ...(isOneMissing ? [`${at} auth.refresh and auth.refresh_token must be set together`] : []),
   ]
 }
 
@@ -50,17 +50,18 @@ function settingsProblems(destination: HttpDestination): string[] {
     // Without `remote_id`, no id at the target would be known, and every update would be skipped.
     [
       update !== null && remoteId === null && batch === null,
-      'update needs remote_id: an update is sent only if the id at the target is known',
+      'update needs remote_id: an update is sent only if the id of the record at the target is known',
     ],
     [upload !== null && upload.body === null, 'upload has no body; set it to document.file'],
-    [verify !== null && check === null && lookup === null, 'verify needs check or lookup: nothing else asks the target'],
+    [verify !== null && check === null && lookup === null, 'verify needs check or lookup; set one of them'],
     ...Object.entries({ remote_id: remoteId, duplicate, refused }).map(
       ([key, text]) =>
-        [batch !== null && text !== null, `${key} cannot apply to a whole batch; yield it for each change in batch.result`] as const,
+        [batch !== null && text !== null, `${key} cannot apply to a whole batch; return it for each change in batch.result`] as const,
     ),
-    [batch !== null && (documents || upload !== null), 'batch excludes documents and upload: a document is sent with a single change'],
+    [batch !== null && (documents || upload !== null), 'batch cannot be combined with documents or upload; remove one'],
     ...Object.entries({ request, update }).map(
-      ([name, template]) => [batch !== null && template?.body === null, `${name} has no body for the changes of a batch (items)`] as const,
+      ([name, template]) =>
+        [batch !== null && template?.body === null, `${name} needs a body that contains the changes of the batch (items)`] as const,
     ),
     [request.format === 'file' && !documents, 'request: format file needs documents: true'],
   ]
@@ -69,7 +70,7 @@ function settingsProblems(destination: HttpDestination): string[] {
 
 function connectionProblems(at: string, header: string): string[] {
   const name = header.toLowerCase()
-  return CONNECTION_HEADERS.test(name) ? [`${at}: ${name} belongs to the connection, and no request sets it; leave it out`] : []
+  return CONNECTION_HEADERS.test(name) ? [`${at}: the header ${name} is set automatically; remove it`] : []
 }
 
 /** @param mayAuthorize whether the header `authorization` is allowed. */
@@ -79,8 +80,10 @@ function requestProblems(at: string, template: RequestTemplate | null, mayAuthor
   const isForbidden = !mayAuthorize && headers.some((header) => header.toLowerCase() === 'authorization')
   return [
     ...headers.flatMap((header) => connectionProblems(`${at}.headers`, header)),
-    ...(isForbidden ? [`${at}.headers: authorization comes from auth alone`] : []),
-    ...(template.body !== null && /^(?:GET|HEAD)$/.test(template.method) ? [`${at}: a ${template.method} has no body`] : []),
+    ...(isForbidden ? [`${at}.headers: authorization can only be set by auth; remove it`] : []),
+    ...(template.body !== null && /^(?:GET|HEAD)$/.test(template.method)
+      ? [`${at}: a ${template.method} request cannot have a body; remove it`]
+      : []),
   ]
 }
 
@@ -121,7 +124,7 @@ export function unknownColumns({ name }: Pick<DestinationConfig, 'name'>, expres
   const ofTables = new Set(entities.flatMap((entity) => columnsWhere(entity, isInChangeLog)))
   const ofSubmissions = new Set(columnsWhere(submissions, ({ kind }) => kind !== 'raw'))
   const problemOf = ({ of, column }: NamedColumn): string | null => {
-    if (of === 'row' && !hasRow) return 'but only filter has row; use after'
+    if (of === 'row' && !hasRow) return 'but row exists only in filter; use after'
     if (of === 'submission') return ofSubmissions.has(column) ? null : `but submissions has no column ${column}`
     if (!['row', 'before', 'after'].includes(of) || ofTables.has(column)) return null
     return `but no table has a column ${column}`

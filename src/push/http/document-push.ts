@@ -27,7 +27,7 @@ interface Opened {
   readonly view: TemplateInput
 }
 
-/** Characters of the answer to `request` that are stored for `upload`. */
+/** Maximum characters of the answer to `request` that are stored for `upload`. */
 const ANSWER_LENGTH = 256 * 1024
 
 /**
@@ -64,8 +64,8 @@ export class DocumentPush {
   }
 
   /**
-   * @returns the outcome after the target accepted a document's record. If `upload` is configured, the
-   * upload comes next.
+   * @returns the outcome after the target accepted a document's record. With the setting `upload`, the outcome is
+   * `record_taken`, and the upload comes next.
    */
   afterRecord(outcome: Delivered, answered: RecordTaken['answered'], { answer, origin }: Answered): Outcome {
     if (this.#o.destination.upload === null) return outcome
@@ -128,7 +128,7 @@ export class DocumentPush {
       built = await buildRequest(templates, 'upload', template, view, body)
     } catch (error) {
       const answer = `the answer to \`${answered}\`${isWhole ? '' : `, which is longer than ${ANSWER_LENGTH} characters`}`
-      const text = `the target has the record, but \`upload\` can't be made of ${answer}: ${messageOf(error)}`
+      const text = `the target has the record, but the \`upload\` request cannot be built from ${answer}: ${messageOf(error)}`
       return localFailure(text, error instanceof PermanentError)
     }
     const reply = await requests.send(built, template.format, { ...sending, trusted })

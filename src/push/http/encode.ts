@@ -17,7 +17,7 @@ const MAX_BYTES = 8 * 1024 * 1024
  * @throws PermanentError if the value doesn't fit the format, or is too long.
  */
 export function encodeBody(format: RequestTemplate['format'], value: Json): EncodedBody {
-  if (value === null) throw new PermanentError('the body yields nothing')
+  if (value === null) throw new PermanentError('the body expression returned nothing')
   const encoded = encode(format, value)
   if (Buffer.byteLength(encoded.text) > MAX_BYTES) throw new PermanentError(`the body is longer than ${MAX_BYTES} bytes`)
   return encoded
@@ -34,7 +34,7 @@ function encode(format: RequestTemplate['format'], value: Json): EncodedBody {
     case 'multipart':
       return multipart(value)
     case 'file':
-      if (typeof value !== 'string') throw new PermanentError('the body of format file yields no document.file')
+      if (typeof value !== 'string') throw new PermanentError('with format file, the body must be document.file')
       return { text: value, contentType: 'application/octet-stream' }
   }
 }
@@ -45,7 +45,7 @@ function formText(value: Json): string {
   const form = new URLSearchParams()
   for (const [name, field] of Object.entries(value as Record<string, Json>)) {
     for (const item of Array.isArray(field) ? (field as readonly Json[]) : [field]) {
-      if (typeof item === 'object' && item !== null) throw new PermanentError(`the form's field ${name} is no text`)
+      if (typeof item === 'object' && item !== null) throw new PermanentError(`the field ${name} of the form is not text`)
       if (item !== null) form.append(name, String(item))
     }
   }

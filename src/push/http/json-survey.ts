@@ -18,7 +18,7 @@ const WHOLE = /^-?[1-9]\d{15,}$/
 
 /**
  * Scans JSON text in one pass, without recursion and without building values.
- * @param json valid JSON; for other text, the result is undefined.
+ * @param json valid JSON. For other text, the result is meaningless.
  */
 export function surveyJson(json: string): JsonSurvey {
   const longNumbers: Place[] = []

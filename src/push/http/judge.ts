@@ -72,7 +72,7 @@ export class AnswerJudge {
 
   /**
    * @returns the outcomes of a request that sent several messages, in order. If the whole answer is a success,
-   * `batch.result` decides for each message.
+   * `batch.result` decides for each message. Otherwise, the messages share one outcome.
    */
   async outcomes(answer: Answer, sent: TemplateInput, count: number): Promise<readonly Outcome[]> {
     const whole = await this.outcome(answer, sent)
@@ -125,11 +125,11 @@ export class AnswerJudge {
       case 'success':
         return taken(found.status, id, null)
       case 'duplicate':
-        return taken(found.status, id, 'the target had it already')
+        return taken(found.status, id, 'the target already had the record')
       case 'throttled':
         return throttled(found, judgement.pauseMs)
       case 'refused':
-        return { ...refusal(found), permanent: true, isFinal: true, error: `it ${answered(found)}, which refuses it (refused)` }
+        return { ...refusal(found), permanent: true, isFinal: true, error: `${answered(found)}, which rejects the change (refused)` }
       case 'suspended':
         return this.#refused(found, by)
       case 'none':
@@ -140,7 +140,7 @@ export class AnswerJudge {
   #outcomeInBatch(answer: Answer, result: { readonly [name: string]: Json | undefined }): Outcome {
     const { ok: success, throttled: later, duplicate, refused: refuses, remote_id: id = null, error } = result
     const judgement = judgementOf({ throttled: later, duplicate, refused: refuses, success }, false)
-    // The answer's own text isn't used as the reason, because it is also about the other messages of the batch.
+    // The answer's own text isn't used as the reason, because the text is also about the other messages of the batch.
     const outcome = this.#outcomeOf(judgement, { ...answer, reason: reasonIn(error) ?? '' }, remoteIdOf(id), 'ok')
     return outcome.type === 'throttled' ? { ...outcome, isOwn: true } : outcome
   }
@@ -174,15 +174,15 @@ export class AnswerJudge {
   /**
    * @returns the outcome of an answer that isn't a success. After a 408, a server error, or an unexpected 2xx, the
    * target may still have the message. If `lookup` is set and duplicates are harmful, the outcome is then unknown, and
-   * a lookup follows. Otherwise, the status decides (see `refused`). Usually, the outcome is a failure, because most
-   * targets accepted nothing, and a person would have to check each message with an unknown outcome.
+   * a lookup follows. Otherwise, the status decides (see `refused`), and the outcome is usually a failure. Without
+   * `lookup`, a person would have to check each unknown outcome, although most targets accepted nothing.
    */
   #notTaken(answer: Answer, by: 'success' | 'ok'): Failure {
     const { lookup, idempotent } = this.#destination
     const failure = this.#refused(answer, by)
     const isOpen = isSuccess(answer.status) || answer.status === 408 || isBroken(answer.status)
     if (failure.type !== 'failed' || lookup === null || idempotent || !isOpen) return failure
-    return unclear(answer, `${failure.error}: it may have been taken`)
+    return unclear(answer, `${failure.error}; the change may have been accepted`)
   }
 
   #refused(answer: Answer, by: 'success' | 'ok'): Failure {
@@ -203,7 +203,7 @@ function judgementOf(found: VerdictValues, isSuspended: boolean): Judgement {
 }
 
 /**
- * Judges by the verdicts before a failed expression. If one of these verdicts is true, the failed
+ * Judges by the verdicts that were evaluated before an expression failed. If one of these verdicts is true, the failed
  * expression doesn't matter.
  * @throws PermanentError if none of these verdicts is true.
  */
@@ -218,15 +218,15 @@ function resultsIn(result: Json, count: number): { readonly [name: string]: Json
   // JSONata returns a list with one value as the value itself.
   const results = count === 1 && !Array.isArray(result) ? [result] : result
   if (!Array.isArray(results) || results.length !== count)
-    throw new PermanentError(`batch.result yields ${Array.isArray(results) ? results.length : 'no'} values for ${count} changes`)
+    throw new PermanentError(`batch.result returned ${Array.isArray(results) ? results.length : 'no'} values for ${count} changes`)
   return results.map((each) => {
-    if (!isObject(each)) throw new PermanentError('batch.result yields a value that is no object')
+    if (!isObject(each)) throw new PermanentError('batch.result returned a value that is not an object')
     return each as { readonly [name: string]: Json }
   })
 }
 
 function unreadable(answer: Answer, error: unknown): Failure {
-  return unclear(answer, `it ${answered(answer)}, but ${messageOf(error)}`)
+  return unclear(answer, `${answered(answer)}, but ${messageOf(error)}`)
 }
 
 function reasonIn(value: Json | undefined): string | null {

@@ -24,7 +24,7 @@ const LEFT_OUT = new Set(['account', 'submission_id', 'direction', 'raw'])
  * @throws Error if `change` isn't an object with a `message_id`.
  */
 export function noteOf(change: unknown, most: unknown = 4_000): Note {
-  if (!isObject(change) || typeof change['message_id'] !== 'string') throw new Error('$note is not given the change; write $note($$)')
+  if (!isObject(change) || typeof change['message_id'] !== 'string') throw new Error('$note needs a change; write $note($$)')
   const { entity, operation, after, changed_at: changedAt, submission_id: submission, message_id: id } = change
   const columns = isObject(after) ? after : {}
   const at = `${String(columns['occurred_at'] ?? changedAt).slice(0, 19)}Z`
@@ -41,7 +41,7 @@ export function noteOf(change: unknown, most: unknown = 4_000): Note {
 }
 
 function titleOf({ entity, operation, left_filter: isLeaving }: Readonly<Record<string, unknown>>): string {
-  if (isLeaving === true) return `No longer of concern here: ${words(entity)}`
+  if (isLeaving === true) return `No longer matches the filter: ${words(entity)}`
   return operation === 'update' ? `Changed: ${words(entity)}` : `${words(entity)} (${operation})`
 }
 

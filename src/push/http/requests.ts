@@ -56,20 +56,21 @@ export class Requests {
     }
   }
 
-  /** Sends a request. After a 401, repeats the request once with a new token. Never rejects. */
+  /** Sends a request. After a 401, repeats the request once, if the destination can get a new token. Never rejects. */
   async send(built: BuiltRequest, format: RequestTemplate['format'], sending: Sending): Promise<Reply> {
     const { destination, transport, clock, auth: credentials, marks } = this.#o
     const { signal, startedAt = clock.steady(), trusted, document = null } = sending
     const streamed = document === null || built.body === null ? null : withDocument(built.body, document, marks)
-    if (streamed !== null && format === 'form') return { failure: localFailure('a form holds no document: use multipart', true) }
+    if (streamed !== null && format === 'form') return { failure: localFailure('a form cannot contain a document; use multipart', true) }
     const { origin } = new URL(built.url)
     const leftMs = (): number => Math.max(1, Math.ceil(destination.timeoutMs - (clock.steady() - startedAt)))
     for (let renewed = false; ; renewed = true) {
       const auth = trusted === undefined || trusted === origin ? await credentials.headers(leftMs(), signal) : { headers: {} }
       if ('failure' in auth) return auth
-      // If too little time is left, the request isn't sent. The next attempt can use the token.
+      // If earlier steps, such as getting a token, took too long, the request isn't sent. The next attempt can use the
+      // token.
       if (leftMs() < destination.timeoutMs * LEAST_SHARE)
-        return { failure: localFailure('what came first, such as getting a token, left too little of `timeout`', false) }
+        return { failure: localFailure('earlier steps, such as getting a token, left too little time of `timeout`', false) }
       const result = await transport.send({ ...outgoing(built, streamed, auth.headers), timeoutMs: leftMs() }, signal)
       if (result.type !== 'answer') return { failure: unanswered(result) }
       // After a 401, the target did nothing, so repeating the request is harmless.

@@ -7,7 +7,7 @@ import type { AnswerBody } from './answer-body.ts'
 export interface TemplateJob {
   /** In order of evaluation. */
   readonly expressions: readonly (readonly [name: string, text: string])[]
-  /** JSON text of the `$` of expressions. */
+  /** The input that expressions see as `$`, as JSON text. */
   readonly input: string
   /** The answer that expressions see as `body`; null if there is none. */
   readonly body: AnswerBody | null
@@ -43,7 +43,7 @@ interface Child {
   readonly process: ChildProcess
   isReady: boolean
   running: Running | null
-  /** Ticks until the child is killed. Counts first while the child starts, then during each job. */
+  /** Ticks until the child is killed. Limits the start of the child, then each job. */
   ticksLeft: number
   idleTimer: NodeJS.Timeout | undefined
 }
@@ -59,8 +59,8 @@ const START_TICKS = 60_000 / TICK_MS
 const IDLE_MS = 60_000
 
 /**
- * Evaluates JSONata in child processes, which start on demand. Threads aren't safe, because a huge string crashes the
- * whole process. If a job takes too much time or memory, its child is killed. Only this job fails.
+ * Evaluates JSONata in child processes, which start on demand. Threads aren't safe, because a huge string in a thread
+ * crashes the whole process. If a job takes too much time or memory, its child is killed. Only this job fails.
  */
 class TemplatePool {
   readonly #children = new Set<Child>()
@@ -106,7 +106,7 @@ class TemplatePool {
       child.running = next
       child.ticksLeft = Math.ceil(next.deadlineMs / TICK_MS) + 1
       try {
-        // The callback ignores errors. If the child has ended, the `exit` event handles this.
+        // The callback ignores errors, because the `exit` event handles a child that has ended.
         child.process.send(next.job, () => {})
       } catch (error) {
         this.#end(child, new PermanentError(`${namesIn(next)} cannot be evaluated: ${messageOf(error)}`))
@@ -162,7 +162,7 @@ class TemplatePool {
       child.ticksLeft -= 1
       if (child.ticksLeft > 0) continue
       if (child.running === null) this.#ended(child, `it did not start within ${(START_TICKS * TICK_MS) / 1_000} s`)
-      else this.#end(child, new PermanentError(`${namesIn(child.running)} did not end within ${child.running.deadlineMs} ms`))
+      else this.#end(child, new PermanentError(`${namesIn(child.running)} did not finish within ${child.running.deadlineMs} ms`))
     }
     const isStarting = [...this.#children].some(({ isReady }) => !isReady)
     if (this.#waiting.size > 0 && !isStarting && this.#children.size < MOST_CHILDREN) this.#start()
@@ -209,7 +209,7 @@ export const templatePool = new TemplatePool()
 
 /**
  * @returns the error for a job whose child ended. SIGABRT and SIGTRAP mean that the job used too much memory. SIGKILL
- * was sent by the system.
+ * means that the operating system killed the child, so a retry may succeed.
  */
 function errorOf(running: Running, how: string): Error {
   const names = namesIn(running)

@@ -10,9 +10,10 @@ const AUTHOR_CODES = new Set(['D3137', 'D3141'])
  * @param error from `jsonata`: an Error when compiling, any object when evaluating.
  */
 export function problemOf(error: unknown): string {
-  if (!isObject(error)) return 'it failed'
+  if (!isObject(error)) return 'no reason given'
   const code = String(error['code'] ?? '')
-  const message = typeof error['message'] === 'string' && error['message'] !== '' ? error['message'] : `it failed (${code || 'no reason'})`
+  const message =
+    typeof error['message'] === 'string' && error['message'] !== '' ? error['message'] : `no reason given (${code || 'no code'})`
   const sentence = AUTHOR_CODES.has(code) ? message : withoutSecrets(message, [error['value'], error['value2']].flatMap(shown), '…')
   const place = typeof error['position'] === 'number' ? ` (at character ${error['position']})` : ''
   return `${sentence}${AUTHOR_CODES.has(code) ? '' : place}`

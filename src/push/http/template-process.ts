@@ -69,10 +69,10 @@ function compile(text: string): jsonata.Expression {
 function jsonOf(value: unknown): string {
   const text = JSON.stringify(value, (_, part: unknown) => (isFunction(part) ? null : part)) as string | undefined
   if (text === undefined) return 'null'
-  if (text.length > MOST_CHARACTERS) throw new Error(`its value is longer than ${MOST_CHARACTERS} characters`)
+  if (text.length > MOST_CHARACTERS) throw new Error(`the result is longer than ${MOST_CHARACTERS} characters`)
   const { levels, values } = surveyJson(text)
-  if (levels > MAX_LEVELS) throw new Error(`its value is nested deeper than ${MAX_LEVELS} levels`)
-  if (values > MAX_VALUES) throw new Error(`its value holds more than ${MAX_VALUES} values`)
+  if (levels > MAX_LEVELS) throw new Error(`the result is nested deeper than ${MAX_LEVELS} levels`)
+  if (values > MAX_VALUES) throw new Error(`the result contains more than ${MAX_VALUES} values`)
   return text
 }
 

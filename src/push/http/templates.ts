@@ -4,7 +4,7 @@ import type { AnswerBody } from './answer-body.ts'
 import type { Expression } from './expressions.ts'
 import { templatePool } from './template-pool.ts'
 
-/** The `$` of expressions. */
+/** The input that expressions see as `$`. */
 export type TemplateInput = { readonly [name: string]: Json }
 
 /**
@@ -20,7 +20,7 @@ export interface TemplateAnswer {
  * busy machine.
  */
 const DEADLINE_MS = 1_000
-const CLOSED = 'the destination is being closed'
+const CLOSED = 'the destination is closing'
 
 export class Templates {
   readonly #texts: ReadonlyMap<string, string>
@@ -35,11 +35,11 @@ export class Templates {
 
   /**
    * Evaluates expressions.
-   * @param input the `$` of expressions.
-   * @param body the `body` of expressions.
-   * @returns the values in order; null if an expression yields nothing.
+   * @param input what expressions see as `$`.
+   * @param body the answer that expressions see as `body`; null if there is none.
+   * @returns the values in order, with null for each expression that yields nothing.
    * @throws PermanentError if an expression fails, or takes too much time or memory.
-   * @throws PermanentError if the input can't be read.
+   * @throws PermanentError if `input` can't be written as JSON, or `body` can't be read.
    * @throws TransientError if evaluation isn't possible now.
    */
   async evaluate(names: readonly string[], input: TemplateInput, body: AnswerBody | null = null): Promise<Json[]> {

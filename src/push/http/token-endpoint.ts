@@ -95,7 +95,7 @@ function refusal(answer: Answer): Failure {
   const parsed = parseJson(body)
   const withdrawn = status === 401 || status === 403 || (status === 400 && isObject(parsed) && WITHDRAWN.has(String(parsed['error'])))
   const why = `the token endpoint ${answered(answer)}`
-  if (withdrawn) return { type: 'suspend', retry: 'slowly', status, error: `no token, it refuses the credentials: ${why}` }
+  if (withdrawn) return { type: 'suspend', retry: 'slowly', status, error: `no token, because the credentials were rejected: ${why}` }
   const permanent = isRefusal(status) || isAboutEndpoint(status)
   return { type: 'failed', permanent, alive: status < 500, status, error: `no token: ${why}`, retryAfterMs }
 }
@@ -134,7 +134,7 @@ async function evaluatedToken({ expiresIn, refreshToken, scheme }: Login, answer
   const yielded = (name: string) => values[1 + optional.indexOf(name)] ?? null
   const [token] = values
   if (typeof token !== 'string' || !/^[\x21-\x7e]+$/.test(token))
-    throw new StepFailure(noToken(`the login ${answered(answer)}, in which auth.token finds none`, true, true, answer.status))
+    throw new StepFailure(noToken(`the login ${answered(answer)}, but auth.token finds no token in the answer`, true, true, answer.status))
   const seconds = optional.includes('auth.expires_in') ? Number(yielded('auth.expires_in')) : 0
   const refresh = optional.includes('auth.refresh_token') ? yielded('auth.refresh_token') : null
   return {

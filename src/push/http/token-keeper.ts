@@ -14,8 +14,8 @@ export class TokenKeeper implements Auth {
   readonly #holder: TokenHolder<FetchedToken, TokenContext>
 
   /**
-   * @param exchange requests a token and returns the complete header value. Throws StepFailure. Several callers may
-   * wait for the token, so the request must have its own timeout.
+   * @param exchange requests a token and returns the complete header value. If no token is obtained, throws
+   * StepFailure. Several callers may wait for the token, so the request must have its own timeout.
    * @param header name of the header, in lower case.
    */
   constructor(exchange: () => Promise<FetchedToken>, clock: Clock, header = 'authorization') {
@@ -32,8 +32,8 @@ export class TokenKeeper implements Auth {
       return { headers: { [this.#header]: token } }
     } catch (error) {
       if (error instanceof StepFailure) return { failure: error.failure }
-      const late = noToken(`no whole answer within ${timeoutMs} ms`, false)
-      return { failure: signal.aborted ? localFailure('stopped before it was sent', false) : late }
+      const late = noToken(`no complete answer within ${timeoutMs} ms`, false)
+      return { failure: signal.aborted ? localFailure('sending was stopped before this request', false) : late }
     }
   }
 

@@ -58,6 +58,6 @@ function escaped(value: Json, special: RegExp): string {
 }
 
 function checked(name: string): string {
-  if (!NAME.test(name)) throw new PermanentError(`${JSON.stringify(name)} is no name of an XML element or attribute`)
+  if (!NAME.test(name)) throw new PermanentError(`${JSON.stringify(name)} is not a valid name of an XML element or attribute`)
   return name
 }

@@ -107,7 +107,7 @@ class FileKind implements DeliveryKind {
 
   async #opened<T>(signal: AbortSignal, work: (drop: Drop) => Promise<T>): Promise<T> {
     const { timeoutMs } = this.#destination
-    const late = new Error(`${this.#target.place} did not take it within ${timeoutMs} ms`)
+    const late = new Error(`${this.#target.place} did not accept the file within ${timeoutMs} ms`)
     const withDrop = async (timeout: AbortSignal): Promise<T> => {
       const drop = await this.#target.open(timeout)
       try {

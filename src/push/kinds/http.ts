@@ -108,7 +108,7 @@ class HttpKind implements DeliveryKind {
     if (probe !== null) return explainProbe(await this.#requests.ask('probe', probe, { settings }, { signal }), this.#destination)
     const got = await this.#auth.headers(timeoutMs, signal)
     if ('failure' in got) return explainProbe(got, this.#destination)
-    return { ok: null, text: 'it has no probe request, so nothing harmless can be tried; give it one (probe)' }
+    return { ok: null, text: 'no harmless request is configured; set probe' }
   }
 
   async close(): Promise<void> {
@@ -151,13 +151,13 @@ class HttpKind implements DeliveryKind {
     if (lookup === null) return null
     const look = await this.#look('lookup', lookup, item, signal)
     if (look.type !== 'there') return look.type === 'absent' ? null : look.outcome
-    const outcome = taken(look.answer.status, remoteIdOf(look.found), 'the target has it: it was found by its id')
+    const outcome = taken(look.answer.status, remoteIdOf(look.found), 'the target has the record: the lookup found it')
     return this.#documents.attachedTo(item) === null ? outcome : this.#documents.afterRecord(outcome, 'lookup', look)
   }
 
   /**
    * Uses `check` if the destination has one and the record's id at the target is known. Otherwise uses `lookup`. For an
-   * insert, `lookup` runs without the id at the target, as before the target accepted the insert.
+   * insert, `lookup` doesn't get the id at the target. The insert had no id when it was sent.
    */
   async #verify(item: PushItem, signal: AbortSignal): Promise<Presence> {
     const { check, lookup } = this.#destination
@@ -165,7 +165,7 @@ class HttpKind implements DeliveryKind {
     if (!byId && lookup === null)
       return {
         type: 'undetermined',
-        outcome: localFailure('the id of its record at the target is unknown, and there is no lookup', false),
+        outcome: localFailure('the id of the record at the target is unknown, and no lookup is configured', false),
       }
     const ofItsOwn = item.operation === 'insert' ? { ...item, remoteId: null } : item
     const look = byId ? await this.#look('check', check, item, signal) : await this.#look('lookup', lookup as Lookup, ofItsOwn, signal)
@@ -181,8 +181,8 @@ class HttpKind implements DeliveryKind {
     const unclear = (outcome: Unclear): Look => ({ type: 'unclear', outcome })
     const { settings } = this.#destination
     const view = viewOf(item, settings, null)
-    // If the destination sends batches, its expressions read `settings` at the top level, because a batch has `items`
-    // instead of `item`.
+    // The expressions of a destination that sends batches read `settings` at the top level, because a batch has no
+    // `item`.
     const about = { item: view, settings }
     const reply = await this.#requests.ask(name, template, view, { signal })
     if ('failure' in reply) return unclear(failedLookup(reply.failure))
@@ -190,15 +190,15 @@ class HttpKind implements DeliveryKind {
     if (!isSuccess(answer.status) && ![404, 410].includes(answer.status))
       return unclear(failedLookup(await this.#judge.failure(answer, about)))
     // The part that was cut off could contain the message.
-    if (answer.cut?.isTooLong) return unclear(failedLookup(unreadable(`its answer ${answer.cut.text}; narrow the ${name}`)))
-    if (answer.cut !== null) return unclear(failedLookup({ type: 'unknown', error: `its answer ${answer.cut.text}` }))
+    if (answer.cut?.isTooLong) return unclear(failedLookup(unreadable(`the answer ${answer.cut.text}; narrow the ${name}`)))
+    if (answer.cut !== null) return unclear(failedLookup({ type: 'unknown', error: `the answer ${answer.cut.text}` }))
     try {
       const [found = null] = await this.#templates.evaluate([`${name}.found`], seen(answer, about), bodyOf(answer))
       if (found === null || found === false || found === '') return { type: 'absent' }
       // A count of 0 or an empty list makes the result unclear. If such a value counted as found, a change that the
       // target lacks would count as delivered.
       if (found === 0 || (typeof found === 'object' && Object.keys(found).length === 0))
-        throw new PermanentError(`${name}.found yields neither an id nor nothing`)
+        throw new PermanentError(`${name}.found must return an id or nothing`)
       if (!('same' in template) || template.same === null) return { type: 'there', answer, origin, found, isSame: true }
       const [same] = await this.#templates.evaluate([`${name}.same`], seen(answer, about), bodyOf(answer))
       return { type: 'there', answer, origin, found, isSame: same !== false }
@@ -215,24 +215,28 @@ export function explainProbe(
   if ('failure' in reply) return { ok: false, text: failureText(reply.failure) }
   const { answer } = reply
   const { status } = answer
-  const what = `it ${answered(answer)}`
-  const compare = 'compare the URL and the settings of the destination with what the vendor gave'
+  const what = answered(answer)
+  const compare = 'compare the URL and the settings of the destination with those from the vendor'
   if (isSuccess(status) && answer.headers['content-type']?.startsWith('text/html'))
-    return { ok: false, text: `${what} with a web page: ${compare}` }
-  if (isSuccess(status)) return { ok: true, text: `${what}: it is reached and takes the credentials` }
-  if (status === 401) return { ok: false, text: `${what}: it refuses the credentials; compare those under auth with what the vendor gave` }
+    return { ok: false, text: `${what} with a web page; ${compare}` }
+  if (isSuccess(status)) return { ok: true, text: `${what}: the destination accepts the credentials` }
+  if (status === 401)
+    return { ok: false, text: `${what}: the destination rejects the credentials; compare auth with the credentials from the vendor` }
   if (status === 403)
-    return { ok: false, text: `${what}: the credentials are right but may not do this; ask the agency whether it still allows it` }
+    return {
+      ok: false,
+      text: `${what}: the credentials are valid but lack the right for this request; ask the agency whether it still allows access`,
+    }
   if (status === 404) return { ok: false, text: `${what}: ${compare}` }
-  if (destination.suspendOn.includes(status)) return { ok: false, text: `${what}: that suspends the destination (suspend_on)` }
-  if (status === 429) return { ok: false, text: `${what}: it asked for a pause; try again later` }
+  if (destination.suspendOn.includes(status)) return { ok: false, text: `${what}, which suspends the destination (suspend_on)` }
+  if (status === 429) return { ok: false, text: `${what}, which asks for a pause; try again later` }
   return {
     ok: false,
-    text: status >= 500 ? `${what}: the server fails; try again later` : `${what}: see the probe request of the destination`,
+    text: status >= 500 ? `${what}: the server failed; try again later` : `${what}; check the \`probe\` request of the destination`,
   }
 }
 
 function failureText(failure: Failure): string {
-  if (failure.type === 'suspend') return `${failure.error}; compare those under auth with what the vendor gave`
-  return failure.type === 'failed' || failure.type === 'throttled' ? failure.error : `it cannot be reached: ${failure.error}`
+  if (failure.type === 'suspend') return `${failure.error}; compare auth with the credentials from the vendor`
+  return failure.type === 'failed' || failure.type === 'throttled' ? failure.error : `cannot be reached: ${failure.error}`
 }

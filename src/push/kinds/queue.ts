@@ -67,7 +67,10 @@ class QueueKind implements DeliveryKind {
     const reply = await this.#ask(limits, (sqs) => sqs.attributes(['MaximumMessageSize', 'QueueArn'], limits))
     if (!('output' in reply)) return { ok: false, text: this.#failure(reply).error }
     const { MaximumMessageSize: most, QueueArn: name } = reply.output
-    return { ok: true, text: `the ${this.#isFifo ? 'FIFO' : 'standard'} queue ${name} answers; it takes messages of at most ${most} bytes` }
+    return {
+      ok: true,
+      text: `the ${this.#isFifo ? 'FIFO' : 'standard'} queue ${name} answers and accepts messages of at most ${most} bytes`,
+    }
   }
 
   async close(): Promise<void> {
@@ -94,7 +97,7 @@ class QueueKind implements DeliveryKind {
   }
 
   async #ask<T>({ signal }: CallLimits, ask: (sqs: Sqs) => Promise<Reply<T>>): Promise<Reply<T>> {
-    if (signal.aborted) return { failure: localFailure('stopped before it was sent', false) }
+    if (signal.aborted) return { failure: localFailure('sending was stopped before this request', false) }
     try {
       return await ask(await this.#sqs())
     } catch (error) {
@@ -104,10 +107,10 @@ class QueueKind implements DeliveryKind {
 }
 
 const NOT_ATTEMPTED: Outcome = { type: 'not_attempted' }
-const UNTOLD: Outcome = { type: 'unknown', error: 'its answer does not name the message' }
+const UNTOLD: Outcome = { type: 'unknown', error: 'the answer of the queue contains no message id' }
 
 function tooLarge({ bytes }: QueueMessage): Outcome {
-  const error = `the message has ${bytes} bytes, and a queue takes at most ${MOST_BYTES}; leave columns out that it does not need`
+  const error = `the message has ${bytes} bytes, but a queue accepts at most ${MOST_BYTES}; exclude large columns that the receiver does not need`
   return { ...localFailure(error, true), isFinal: true }
 }
 

@@ -50,12 +50,12 @@ function outcomeOf(result: TransportResult, idempotent: boolean): Outcome {
 }
 
 function probed(result: TransportResult): ProbeResult {
-  if (result.type !== 'answer') return { ok: false, text: `it cannot be reached: ${result.error}` }
+  if (result.type !== 'answer') return { ok: false, text: `cannot be reached: ${result.error}` }
   const { status } = result
-  if (isSuccess(status)) return { ok: true, text: `it took a signed message of type ${TEST_TYPE} (status ${status})` }
+  if (isSuccess(status)) return { ok: true, text: `accepted a signed message of type ${TEST_TYPE} (status ${status})` }
   const what = answered(result)
-  if (status === 401 || status === 403) return { ok: false, text: `it ${what}: compare the signing secret on both sides` }
-  if (status === 404 || status === 410) return { ok: false, text: `it ${what}: compare the URL with what the receiver shows` }
-  if (status < 400) return { ok: false, text: `it ${what}: set url to the address that it leads to` }
-  return { ok: false, text: `it ${what}: see the receiver's log` }
+  if (status === 401 || status === 403) return { ok: false, text: `${what}; compare the signing secret on both sides` }
+  if (status === 404 || status === 410) return { ok: false, text: `${what}; compare the URL with the one that the receiver shows` }
+  if (status < 400) return { ok: false, text: `${what}; set url to the redirect target` }
+  return { ok: false, text: `${what}; check the log of the receiver` }
 }

@@ -10,9 +10,9 @@ import type { JudgedRow } from './judge.ts'
 export type WholeOf = (row: NewOutboxRow, present: PresentRow, isAgain: boolean) => NewOutboxRow
 
 /**
- * Decides which judged rows a destination with a `filter` gets. If a record starts to pass, the complete record is sent
- * as an insert. If a record stops passing, its change is sent with the mark `leftFilter`. Other changes of records that
- * don't pass aren't sent, except purges. Stores nothing.
+ * Decides which rows a destination with a `filter` gets, by the filter's results. If a record starts to pass, the
+ * complete record is sent as an insert. If a record stops passing, its change is sent with the mark `leftFilter`. Until
+ * the record passes again, only its purge is sent. Stores nothing.
  */
 export class Admission {
   /** Rows to queue, in order. */
@@ -23,7 +23,7 @@ export class Admission {
   readonly #isPartial: boolean
   readonly #wholeOf: WholeOf
 
-  /** @param known filter states of the records before these rows. */
+  /** @param known the records' filter states before this `Admission` processes rows. */
   constructor({ passed, unstored, isPartial }: Known, wholeOf: WholeOf) {
     this.#known = new Map(passed)
     this.#changed = new Map(unstored.map((each) => [passedText(each), each]))

@@ -51,7 +51,7 @@ interface Step {
 export class FanOut implements Service {
   readonly name = 'fan-out'
   readonly #o: FanOutOptions
-  /** Destinations for which the log already has a warning about waiting changes. */
+  /** Destinations for which this process has already logged a warning about waiting changes. */
   readonly #reported = new Set<string>()
 
   constructor(options: FanOutOptions) {
@@ -91,7 +91,7 @@ export class FanOut implements Service {
       const one = configured.get(destination)
       if (snapshot === null || !one || (one.maxAgeMs !== null && !(await this.#o.isClockTrusted()))) continue
       const step = await stepSnapshot(db, one, MAX_CHANGES[db.kind])
-      if (step === 'ended') this.#o.log.info({ destination }, `the snapshot for destination ${destination} is complete in its outbox`)
+      if (step === 'ended') this.#o.log.info({ destination }, `all rows of the snapshot for destination ${destination} are queued`)
       if (step !== 'idle') more = true
     }
     for (const destination of this.#o.destinations) if (await stepRestatement(db, destination)) more = true
@@ -99,8 +99,8 @@ export class FanOut implements Service {
   }
 
   /**
-   * Fans out the next changes of destinations with the same cursor. While the clock isn't trusted, changes older than
-   * `max_age` wait, and all later changes wait too.
+   * Fans out the next changes of destinations with the same cursor. While this machine's clock isn't trusted, changes
+   * older than `max_age` wait, and all later changes wait too.
    * @returns whether more changes may be waiting.
    */
   async #fanOutGroup(group: readonly FanOutDestination[]): Promise<boolean> {
@@ -125,8 +125,8 @@ export class FanOut implements Service {
       const states = (await listDestinations(tx)).filter(({ destination }) => group.some(({ name }) => name === destination))
       // The stored states of all these destinations were deleted. The next step creates them again.
       if (states.length === 0) return { more: true, held: [] }
-      // Continues at the lowest cursor. Destinations whose cursor another process has moved further
-      // continue in the next step.
+      // Continues at the lowest cursor. If another process has moved a destination's cursor further, that destination
+      // continues in the next step.
       const cursor = Math.min(...states.map((state) => state.cursor))
       const atCursor = new Map(states.filter((state) => state.cursor === cursor).map((state) => [state.destination, state.log_epoch]))
       const changes = await changesToFanOut(tx, cursor, limit)

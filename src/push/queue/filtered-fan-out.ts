@@ -87,7 +87,7 @@ export class FilteredFanOut implements Service {
     if (state.snapshot === null) return await stepFilteredRestatement(this.#to, await this.#again(state))
     const { isOver, ...step } = await stepFilteredSnapshot(this.#to, await this.#again(state))
     const { name } = this.#destination
-    if (isOver === true) this.#log.info({ destination: name }, `the snapshot for destination ${name} is complete in its outbox`)
+    if (isOver === true) this.#log.info({ destination: name }, `all rows of the snapshot for destination ${name} are queued`)
     return step
   }
 

@@ -38,7 +38,7 @@ export interface FilteredStep {
   readonly more: boolean
   /** Why the filter failed, and on which row; null if the filter succeeded. */
   readonly failed: string | null
-  /** True if changes older than `max_age` wait, because the clock isn't trusted. */
+  /** True if changes older than `max_age` wait, because this machine's clock isn't trusted. */
   readonly isHeld?: true
 }
 
@@ -52,7 +52,7 @@ interface Basis {
 
 /**
  * Fans out the next changes. Reads and judges them before the transaction. The transaction queues the passing changes,
- * unless another process has moved the destination's cursor. Rows, cursor, and record states commit together.
+ * unless another process has moved the destination's cursor. Rows, cursor, and filter states commit together.
  * @param mayDrop whether changes older than `max_age` may be dropped. Dropping is final.
  */
 export async function stepChanges(to: Filtered, state: DestinationRow, mayDrop: boolean): Promise<FilteredStep> {
@@ -91,9 +91,9 @@ export async function stepChanges(to: Filtered, state: DestinationRow, mayDrop: 
 }
 
 /**
- * Finds records to judge again, because their submission's row was incomplete when they were judged. For example, the
- * events of a new submission arrive before its state. If `changes` fill an empty column of a submission, selects the
- * records of the submission's earlier changes.
+ * Finds records that were judged while the row of their submission was incomplete, to judge these records again. For
+ * example, the events of a new submission arrive before its state. If `changes` fill an empty column of a submission,
+ * selects the records of the submission's earlier changes.
  * @returns the newest change of each record. Empty if the filter doesn't use `submission`.
  */
 async function judgedEarly(q: Query, { destination }: Filtered, changes: readonly FanOutChange[]): Promise<FanOutChange[]> {
@@ -153,8 +153,7 @@ export async function stepFilteredRestatement(to: Filtered, state: DestinationRo
   const { account, submission_id } = next
   const epochOf = await readEpochs(db.read)
   const nowMs = db.clock.now()
-  // If a submission is tracked only since the restore, all its rows are in the change log since then. They were queued as
-  // usual.
+  // If tracking began after the restore, the change log has all rows of the submission, so none is sent again.
   const found = next.isNew ? [] : await rowsOfSubmission(db.read, tablesOf(destination), account, submission_id, MOST_ROWS)
   const wanted = found.filter((row) => isRestated({ ...destination, operations: null }, row, nowMs))
   const { logEpoch } = epochOf(Number.POSITIVE_INFINITY)
@@ -189,8 +188,8 @@ async function asPresent(q: Query, rows: readonly SnapshotRow[]): Promise<{ read
 }
 
 /**
- * @returns the destination with all operations. `operations` is applied after judging, because judging may
- * change the operation.
+ * @returns the destination with all operations allowed. `operations` is applied after judging, because judging may
+ * change a row's operation.
  */
 function recipientOf(destination: FanOutDestination, { log_epoch: logEpoch }: DestinationRow): Recipient {
   return { ...destination, operations: null, logEpoch }
@@ -208,7 +207,10 @@ interface Queueing {
   readonly also?: (tx: Tx) => Promise<boolean>
 }
 
-/** @returns a transaction that queues the judged rows. The transaction returns false if another process was faster. */
+/**
+ * @returns a transaction that queues the judged rows. The transaction returns true if it queued the rows, and false if
+ * another process was faster.
+ */
 function queueing(
   destination: FanOutDestination,
   basis: Basis,
@@ -224,8 +226,8 @@ function queueing(
     const isIn = (row: NewOutboxRow) => known.passed.get(passedText(row))?.isIn === true
     const isWhole = ({ row, isCurrent }: JudgedRow) => row.snapshot !== null || !(isIn(row) || isCurrent)
     const whole = [...judged.filter(isWhole), ...again]
-    // Locks these submissions, so that none is purged during this transaction. Submissions that are already
-    // purged don't pass.
+    // Locks the submissions of complete records, so that none is purged during this transaction. The records of a
+    // submission that is already purged don't pass.
     const purged = await purgedUnderLock(tx, submissionKeys(whole.flatMap(({ row, passes }) => (passes ? [row] : []))))
     const nowMs = tx.clock.now()
     const wholeOf = (row: NewOutboxRow, present: Parameters<typeof wholeRow>[1], isAgain: boolean) =>
@@ -243,8 +245,8 @@ function queueing(
 }
 
 /**
- * @returns whether the destination's cursor, snapshot position, and log epoch, and the newest log epoch, are the same
- * as when the rows were judged.
+ * @returns whether nothing changed since the rows were judged. Compares the newest log epoch, and the destination's
+ * cursor, snapshot position, and log epoch.
  */
 async function isAsBefore(tx: Tx, name: string, { state, epochOf }: Basis): Promise<boolean> {
   const now = await findDestination(tx, name)

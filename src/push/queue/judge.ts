@@ -33,7 +33,7 @@ export class ContentFilter {
    */
   async passes(subject: FilterSubject): Promise<boolean> {
     const [value = null] = await this.#templates.evaluate([NAME], inputOf(subject))
-    if (value !== null && typeof value !== 'boolean') throw new PermanentError(`${NAME} must say true or false, and says neither`)
+    if (value !== null && typeof value !== 'boolean') throw new PermanentError(`${NAME} must return true or false`)
     return value === true
   }
 
@@ -120,7 +120,7 @@ async function readSubjects(
   const keys = rows.map(({ account, submissionId }) => ({ account, submission_id: submissionId }))
   const submissions = await presentSubmissions(q, keys)
   return (row) => {
-    // A snapshot row contains the complete record.
+    // For a snapshot row, uses the complete record that the row contains.
     const { snapshot } = row
     const present = snapshot ? { after: snapshot.after, asOf: row.seq } : (presents.get(passedText(row)) ?? null)
     const ofSnapshot = snapshot && { changedAt: snapshot.changed_at, before: null, after: snapshot.after }

@@ -79,8 +79,7 @@ function rowsOfChange(change: FanOutChange, recipients: readonly Recipient[], ep
     seq: change.seq,
     messageId: id,
     snapshot: null,
-    // If the change was logged before a restore and this database hadn't queued the change yet, the lost database may
-    // have sent the change.
+    // If a change from before a restore isn't queued in this database yet, the lost database may have sent the change.
     uncertain: (epoch.logEpoch !== newest.logEpoch && logEpoch !== newest.logEpoch) || mayHaveBeenSent(change, epoch),
   }))
 }
@@ -101,10 +100,11 @@ export function presentRow(
 
 /**
  * @returns the outbox row that sends a complete record when the record starts to pass a `filter`. The message id comes
- * from the record's key or the change's position in the log (see `messageId`), so a repeated fan-out gives the same id.
+ * from the record's key or the change's position in the log (see `messageId`). A repeated fan-out therefore gives the
+ * same id.
  * @param row outbox row of the change.
- * @param given `isAgain`: whether the record passed before and then stopped passing. If true, the message id
- * doesn't come from the record's key, because the first message may have that id.
+ * @param given `isAgain`: whether the record passed before and then stopped passing. If true, the message id doesn't
+ * come from the record's key, because the first message may have that id.
  */
 export function wholeRow(
   row: NewOutboxRow,
@@ -136,8 +136,8 @@ export function mayHaveBeenSent(
 }
 
 /**
- * @returns record times and event types, for changes without a time. Empty if no destination has
- * `event_types` or `max_age`.
+ * @returns when a record happened and its event type, for changes whose `occurred_at` is null. Empty if no destination
+ * has `event_types` or `max_age`. Map key: the text that `recordText` returns.
  */
 async function timesOf(
   q: Query,

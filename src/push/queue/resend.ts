@@ -43,8 +43,8 @@ export interface ResendPlan {
   readonly filtered: number
   readonly purged: number
   /**
-   * Number of submissions that changed again after the last resent change, in a table with resent changes. These later
-   * changes aren't resent.
+   * Number of submissions that changed again after the last resent change. Such a later change isn't resent. Later
+   * changes count only if a change of the same submission and table is resent.
    */
   readonly changedSince: number
 }
@@ -123,7 +123,7 @@ export interface Resend {
   readonly actionId: number
   readonly selection: ResendSelection
   readonly range: ResendRange
-  /** Generation of the new message ids. Null keeps the old ids. */
+  /** Random id, from which the new message ids are made. Null keeps the old ids. */
   readonly newIds: string | null
 }
 
@@ -139,8 +139,8 @@ export function progressOf(detail: ActionDetail): ResendProgress {
 }
 
 /**
- * Queues the next selected changes again, after waiting rows. Each stream keeps the order of the log. Rows and progress
- * commit together, so a kill never causes duplicates.
+ * Queues the next selected changes again, behind the rows that are already waiting. Each stream keeps the order of the
+ * log. Rows and progress commit together, so a kill never causes duplicates.
  * @returns the progress; null if the resend is no longer in progress.
  */
 export async function stepResend(
@@ -209,7 +209,7 @@ async function wantedRows(
   return await sentAgain(q, destination, state, rows, selected, epochOf)
 }
 
-/** Leaves out emptied changes, and changes of purged submissions. The purge itself is kept and may be sent again. */
+/** Leaves out changes that a purge emptied, and changes of purged submissions. Keeps the purges, to send them again. */
 async function withoutPurged(q: Query, changes: readonly ResendChange[]): Promise<ResendChange[]> {
   const keys = submissionKeys(changes.map(({ account, submission_id: submissionId }) => ({ account, submissionId })))
   const purged = await purgedAmong(q, keys)
@@ -224,9 +224,9 @@ function* windows({ after, to }: ResendRange): Generator<ResendRange> {
 /**
  * @returns the rows of a resend to a destination with a `filter`. The filter was evaluated during fan-out and isn't
  * evaluated again. The stored filter states of the records are used instead. If several changes of a record were
- * sent as one complete record, only the newest is resent. Its row has the record's current content and the id of
- * the complete record.
- * @param rows rows of selected changes, in log order, with any operation.
+ * sent as one complete record, only the newest selected change is resent. Its row has the record's current content and
+ * the id of the complete record.
+ * @param rows rows of selected changes, in log order, not yet filtered by `operations`.
  * @param selected the selection, and the last `seq` of the resend.
  */
 export async function sentAgain(

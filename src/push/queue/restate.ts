@@ -14,8 +14,9 @@ export const MOST_ROWS = 10_000
 
 /**
  * After a restore, requests restatements: the current rows of a submission are sent again. A submission is selected if
- * an event or message from before the restore is inserted before all feeds are read again, except as backfill. The
- * restored database lacked this record, so it may lack other changes of the submission that the lost database sent.
+ * an event or message from before the restore is inserted before the full re-read ends. The restored database lacked
+ * this event or message. The database may therefore lack other changes of the submission that the lost database sent.
+ * Inserts with the cause `backfill` don't count.
  */
 export async function requestRestated(
   tx: Tx,
@@ -37,9 +38,9 @@ export async function requestRestated(
 }
 
 /**
- * Restates one submission: queues its current rows. Events and messages are left out, because the full re-read inserts
- * the lost ones again. Does nothing until all changes are queued and no snapshot is in progress. The change log is
- * locked, so that later changes are queued after the rows.
+ * Restates one submission: queues its current rows. Leaves out events and messages, because the full re-read inserts
+ * lost events and messages again. Does nothing until all changes are queued and no snapshot is in progress. Locks the
+ * change log, so that later changes are queued after the rows.
  * @returns whether more submissions may be waiting for a restatement.
  */
 export async function stepRestatement(db: Db, destination: FanOutDestination): Promise<boolean> {
@@ -50,8 +51,7 @@ export async function stepRestatement(db: Db, destination: FanOutDestination): P
     const state = await findDestination(tx, destination.name)
     const next = await nextRestatement(tx, destination.name)
     if (state === null || state.snapshot !== null || state.cursor !== lastSeq || next === null) return false
-    // If a submission is tracked only since the restore, all its rows are in the change log since then. They were queued as
-    // usual.
+    // If tracking began after the restore, the change log has all rows of the submission, so none is sent again.
     const rows = next.isNew ? [] : await rowsOfSubmission(tx, tablesOf(destination), next.account, next.submission_id, MOST_ROWS)
     const epoch = (await readEpochs(tx))(Number.POSITIVE_INFINITY)
     await queueRows(tx, outboxRows(tx, destination, rows, lastSeq, epoch.logEpoch), [{ destination: destination.name, cursor: lastSeq }])

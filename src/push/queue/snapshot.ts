@@ -63,7 +63,7 @@ async function knownChanges(
   const known = changes.filter((_, index) => !toCome[index])
   const cursor = changes.length < limit ? lastSeq : (changes.at(-1)?.seq ?? state.cursor)
   // Changes older than `max_age` may be dropped here, because a snapshot with `max_age` runs only while
-  // the clock is trusted.
+  // this machine's clock is trusted.
   const { rows } = await rowsFor(tx, [{ ...destination, logEpoch: state.log_epoch }], known, await readEpochs(tx), true)
   return { rows, cursor }
 }

@@ -7,7 +7,7 @@ import type { StreamBlock } from '../../store/schema/push.ts'
 import type { Outcome } from '../contract/delivery.ts'
 import { isRefusal, repeatable } from '../contract/outcomes.ts'
 
-/** Attempts before a rejected message is dead-lettered. */
+/** A rejected message is dead-lettered after this many attempts. */
 const REFUSED_ATTEMPTS = 3
 /**
  * Limits of the wait before an unmapped submission's AMS client is looked up again, in ms. Between the limits, the wait
@@ -49,7 +49,7 @@ export function planNotAttempted(row: RowOf, outcome?: Outcome): AttemptPlan {
 
 /** Dead-letters a row whose change is no longer in the change log. */
 export function planLost(row: OutboxRow, { onDead }: Pick<DestinationConfig, 'onDead'>): AttemptPlan {
-  const error = `change ${row.seq} is no longer in the change log as it was: it was deleted or damaged, so there is nothing to send`
+  const error = `change ${row.seq} cannot be sent, because it was deleted from the change log or damaged`
   return deadLettered(row, 'dead', { error }, onDead)
 }
 
@@ -67,8 +67,8 @@ export function planSkipped(row: OutboxRow, reason: string): AttemptPlan {
  * - Other failures are retried by the schedule.
  * - An unknown outcome is retried if duplicates are harmless. Otherwise, the message is looked up at the target. If the
  *   destination has no lookup, a person must decide.
- * @param isLookup whether the outcome is from a lookup. If the lookup didn't find the message, the earlier
- * attempt stays uncertain.
+ * @param isLookup whether the outcome is from a lookup. If so, the earlier attempt stays uncertain, unless the lookup
+ * found the message.
  */
 export function planAttempt(
   row: RowOf & Pick<OutboxRow, 'changedAt'>,
@@ -122,7 +122,7 @@ function afterUnknown(row: RowOf, outcome: Of<'unknown'>, context: PlanContext):
   const failed = repeatable(outcome)
   if (destination.idempotent) return afterFailure(row, failed, context, false)
   if (canLookUp) return afterFailure(row, failed, context, true)
-  const text = `${outcome.error}; it may have arrived, and this destination must not get it twice`
+  const text = `${outcome.error}; the change may have arrived, and this destination is not idempotent`
   return deadLettered(row, 'unknown', { error: text, status }, destination.onDead)
 }
 
@@ -160,8 +160,8 @@ function deadLettered(
 ): AttemptPlan {
   return {
     row: result(row, { state, attempts: row.attempts + 1, uncertain: state === 'unknown', ...cause }),
-    // The stream is due again, so that this result is stored before the next row is sent. Otherwise, a crash could send
-    // this row after the next row.
+    // Without `hold`, the stream is due again, so that this result is stored before the next row is sent. Otherwise,
+    // after a crash, this row could be sent after the next row.
     stream: onDead === 'hold' ? { type: 'blocked', as: 'held' } : { type: 'due', inMs: 0 },
   }
 }

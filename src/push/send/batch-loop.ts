@@ -10,7 +10,7 @@ const STREAMS = 32
 const ROWS_PER_STREAM = 16
 /** Maximum items per batch. All items of a batch are in memory at the same time. */
 const MOST_ITEMS = 10_000
-/** A batch stops claiming after this many claims that reached a claim's byte limit and left out rows. */
+/** A batch stops claiming after this many full claims. A claim is full if its limit in bytes left out rows. */
 const MOST_FULL_CLAIMS = 8
 
 const NO_TIME: TimeLimit = { leftMs: () => 0 }
@@ -33,7 +33,7 @@ export class BatchLoop {
     this.#hasGroups = batch.groupOf !== undefined
   }
 
-  /** Always false. The results of a batch are stored together anyway, so waiting for other results doesn't help. */
+  /** If true, results would wait for other results. Always false: the results of a batch are stored together anyway. */
   readonly isBusy = false
 
   notify(): void {
@@ -50,7 +50,7 @@ export class BatchLoop {
       if (this.#gatherMs > 0) await clock.sleep(this.#gatherMs, stopping)
       await gate.refresh(false)
       while (!stopping.aborted && gate.circuitWaitMs === 0 && (await this.#sendBatch())) {
-        // Repeats until no more rows are due. Then waits for `gatherMs`. Otherwise, a slow target would get
+        // Repeats until no more rows are due, and only then waits for `gatherMs`. Otherwise, a slow target would get
         // many small batches.
       }
       await wakeUp.wait(gate.circuitWaitMs > 0 ? Math.min(gate.circuitWaitMs, SWEEP_MS) : SWEEP_MS, stopping)

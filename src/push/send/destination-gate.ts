@@ -14,7 +14,7 @@ import { isBroken, isRefusal, requestedPauseMs } from '../contract/outcomes.ts'
 const CIRCUIT_BASE_MS = 5_000
 const CIRCUIT_CAP_MS = 60_000
 /**
- * A requested pause is ignored if it ends at most this many ms after the current pause, because several answers may
+ * If a requested pause ends at most this many ms after the current pause, the request is ignored. Several answers may
  * request the same pause.
  */
 const SAME_PAUSE_MS = 250
@@ -26,9 +26,9 @@ export interface DestinationGateOptions extends ServiceParts {
 }
 
 /**
- * Decides whether anything may be sent to a destination now. Considers rate, circuit, requested pauses
- * (`Retry-After`), and the stored state. Pauses and stops are stored, so other processes respect them, and so does
- * this process after a restart.
+ * Decides whether anything may be sent to a destination now. Considers rate, circuit, requested pauses (`Retry-After`),
+ * and the stored state. Pauses and suspensions are stored, so other processes respect them, and so does this process
+ * after a restart.
  */
 export class DestinationGate {
   readonly #o: DestinationGateOptions
@@ -44,12 +44,12 @@ export class DestinationGate {
   /** Whether this process has claimed the row that tests the suspended destination. */
   #isProbe = false
   #fingerprint: Promise<string> | null = null
-  /** Number of pauses and stops that this process has seen. */
+  /** How often this process has halted sending, for example because of a pause or a suspension. */
   #halts = 0
   /** Stored end of the circuit's latest pause. Null until the pause is stored. */
   #circuitUntil: TimeText | null = null
   #refreshAt = Number.NEGATIVE_INFINITY
-  /** Writes run one after another, so that the last write wins. */
+  /** Writes run one after another, in order, so that the newest state is stored last. */
   #writing: Promise<void> = Promise.resolve()
 
   constructor(options: DestinationGateOptions) {
@@ -84,8 +84,9 @@ export class DestinationGate {
   }
 
   /**
-   * Call this after a claim returned rows. The database returns rows only after all stored pauses and stops have ended.
-   * If this process saw another pause or stop since `flush`, the gate stays closed until a later claim returns rows.
+   * Call this after a claim returned rows. The database returns no rows of a paused destination, and only a test row of
+   * a suspended destination. If this process halted sending again since `flush`, the gate stays closed until a later
+   * claim returns rows.
    * @param halts result of `flush` before the claim.
    * @param isProbe whether the claimed row tests a suspended destination.
    */
@@ -98,8 +99,8 @@ export class DestinationGate {
   }
 
   /**
-   * Reads the destination's stored state, which operators and other processes change. If the destination was stopped or
-   * paused, claimed rows aren't sent. If the destination was resumed or answered another process, the next attempt
+   * Reads the destination's stored state, which operators and other processes change. If the destination is suspended
+   * or paused, claimed rows aren't sent. If the destination was resumed or answered another process, the next attempt
    * doesn't wait for the circuit.
    * @param hasClaims whether this process has claimed rows.
    */
@@ -117,11 +118,11 @@ export class DestinationGate {
       if (stored.isOpen && stored.failures === 0 && this.#circuitUntil !== null) this.#circuit.probeNow()
     } else if (!stored.isOpen && !this.#isStopped && this.#pausedUntil <= clock.steady()) {
       this.#halt()
-      log.info({ destination: destination.name }, `destination ${destination.name} is stopped or paused; rows claimed for it wait`)
+      log.info({ destination: destination.name }, `destination ${destination.name} is suspended or paused; its claimed changes wait`)
     }
   }
 
-  /** Sends nothing until the database hands out rows again. */
+  /** Stops sending until a later claim returns rows (see `reopen`). */
   #halt(): void {
     this.#isStopped = true
     this.#halts += 1
@@ -144,8 +145,8 @@ export class DestinationGate {
   }
 
   /**
-   * @returns a permit for one attempt, to pass to `settle`. Null if nothing may be sent now. The turn of the rate limit
-   * is then given to the next caller.
+   * @returns a permit for one attempt, to pass to `settle`. Null if nothing may be sent now. The attempt then doesn't
+   * count for the rate limit.
    */
   admit(): Permit | null {
     const isHalted = this.#isStopped || this.#pausedUntil > this.#o.clock.steady()
@@ -156,7 +157,7 @@ export class DestinationGate {
 
   /**
    * Updates the circuit and the stored state after an attempt.
-   * @param outcome null if this process aborted the attempt.
+   * @param outcome null if nothing was sent, or if this process aborted the attempt.
    */
   settle(permit: Permit, outcome: Outcome | null): void {
     const wasOpen = this.#circuit.isOpen
@@ -193,7 +194,7 @@ export class DestinationGate {
 
   /**
    * Waits until all writes have finished or failed.
-   * @returns the number of pauses and stops when `flush` was called, for `reopen`.
+   * @returns how often sending had halted when `flush` was called, for `reopen`.
    */
   async flush(): Promise<number> {
     const halts = this.#halts
@@ -244,11 +245,13 @@ export class DestinationGate {
     this.#halt()
     const { log, destination } = this.#o
     const { name } = destination
-    // Logs, lists, and alarms show the reason, so it must not contain personal values. Only the answer to a login
-    // (`slowly`) is known to contain none, so only this answer's text is shown.
+    // Logs, lists, and alarms show the reason, so the reason must not contain personal values. Only the answer to a
+    // login (`slowly`) never contains such values, so only this answer's text is shown.
     const reason = retry === 'slowly' ? maskedText(error) : shownOutcome(error, status)
     const next =
-      retry === 'manually' ? `until \`submission-mirror destination resume ${name}\`` : 'but one change at a time that tries it again'
+      retry === 'manually'
+        ? `until \`submission-mirror destination resume ${name}\``
+        : 'except single changes that test whether it works again'
     log.error({ destination: name, status }, `destination ${name} is suspended: ${reason}; nothing is sent ${next}`)
     const delay = { retry, baseMs: this.#baseMs, leastMs: retryAfterMs ?? 0 }
     this.#fingerprint ??= settingsFingerprint(destination)
@@ -256,7 +259,7 @@ export class DestinationGate {
     this.#write(async (db) => suspendDestination(db, name, { ...delay, reason, refusedWith: await fingerprint }))
   }
 
-  /** Stores the state. A failed write is only logged, because the pause or stop still applies in this process. */
+  /** Stores the state. A failed write is only logged, because the pause or suspension still applies in this process. */
   #write(work: (db: Db) => Promise<unknown>): void {
     const { db, log, destination } = this.#o
     const { name } = destination

@@ -63,15 +63,15 @@ export function notSentReason(destination: DestinationConfig, item: PushItem, is
   if (item.leftFilter) return leavingReason(destination, item)
   if (entity === 'documents' && destination.kind === 'http' && destination.documents) {
     if (attachedDocument(item) === null) return 'not sent: this change stores no document'
-    return isRestated(item) && !isResent ? 'not sent: its document was sent before' : null
+    return isRestated(item) && !isResent ? 'not sent: the document was sent before' : null
   }
   if (!isResent && !destination.idempotent && operation === 'insert' && IMMUTABLE.has(entity) && remoteId !== null)
-    return `not sent: it has this record already, as ${remoteId}`
+    return `not sent: the destination already has this record, as ${remoteId}`
   const hasUpdateRequest = destination.kind === 'http' && destination.update !== null
   if (operation === 'insert' || !(hasUpdateRequest || destination.kind === 'ams360')) return null
   if (hasUpdateRequest && remoteId === null) return ID_NOT_KNOWN
   if (after !== null && Object.keys(after).length === 0) {
-    return 'not sent: nothing is left of it without the columns that personal_fields does not name'
+    return 'not sent: it only changes personal columns that personal_fields does not list'
   }
   return null
 }
@@ -85,12 +85,12 @@ function isRestated({ snapshot, operation }: PushItem): boolean {
 }
 
 /**
- * Decides whether to send a change after which a record no longer passes the `filter`. The change is sent even if it
- * has no columns or file.
+ * Decides whether to send a change after which a record no longer passes the `filter`. Such a change may have no
+ * columns and no file.
  * @returns why the change isn't sent; null if the change is sent.
  */
 function leavingReason(destination: DestinationConfig, { remoteId }: PushItem): string | null {
   if (destination.kind !== 'http') return null
   if (destination.update !== null) return remoteId === null ? ID_NOT_KNOWN : null
-  return destination.request.format === 'file' ? 'not sent: it left the filter, and a request that is a file cannot say so' : null
+  return destination.request.format === 'file' ? 'not sent: the record left the filter, and a file request cannot report this' : null
 }

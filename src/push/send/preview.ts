@@ -14,14 +14,14 @@ import { itemMaker, notSentReason } from './item.ts'
 /** Only this many of a submission's newest changes are searched. */
 const LOOKED = 500
 
-const FILTERED = 'not sent: the filters of the destination leave it out'
+const FILTERED = 'not sent: the filters of the destination exclude it'
 
 /** A change as it would be sent to a destination now. */
 export interface PreviewedChange {
   readonly item: PushItem
-  /** Why the change isn't sent; null if it would be sent. */
+  /** Why the change isn't sent. Null if the change would be sent, or if the `filter` failed (see `error`). */
   readonly notSent: string | null
-  /** Why the `filter` fails; null if it doesn't fail. */
+  /** Error of the `filter`; null if the filter gave a result. */
   readonly error: string | null
 }
 
@@ -51,10 +51,10 @@ export async function previewChanges(
   const items = (await rowsAsSent(q, shownRows, destination.name)).map(itemMaker(destination))
   return items.map((item, place) => {
     const { of = item.seq, notSent = null, error = null } = shown[place] ?? {}
-    if (emptied.has(of)) return { item, error: null, notSent: 'not sent: a purge has emptied it' }
+    if (emptied.has(of)) return { item, error: null, notSent: 'not sent: a purge removed its values' }
     if (!passing.has(of)) return { item, error: null, notSent: FILTERED }
     const reason = notSent ?? notSentReason(destination, item, false)
-    // If a record stops passing the filter and its id at the target is unknown, the filter is shown as the reason.
+    // If a record stops passing the filter and its id at the target is unknown, shows the filter as the reason.
     return { item, error, notSent: error !== null ? null : item.leftFilter && reason === ID_NOT_KNOWN ? FILTERED : reason }
   })
 }

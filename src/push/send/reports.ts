@@ -28,7 +28,7 @@ export class Reports {
 
   split(changes: number, { error, status }: Extract<Outcome, { type: 'split' }>): void {
     const destination = this.#destination
-    const text = `${changes} changes in one request to destination ${destination} go in smaller batches: ${shownOutcome(error, status)}`
+    const text = `${changes} changes of one request to destination ${destination} are sent again in smaller batches: ${shownOutcome(error, status)}`
     this.#o.log.debug({ destination, changes, status }, text)
   }
 

@@ -14,11 +14,11 @@ export interface RowSenderOptions extends PreparerOptions {
 }
 
 /**
- * When to stop. If `stopping` aborts, no other row is begun. If `cancelled` aborts, the attempt in flight is aborted.
+ * When to stop. After `stopping` aborts, no new row begins. When `canceled` aborts, the attempt in flight is aborted.
  */
 export interface Limits {
   readonly stopping: AbortSignal
-  readonly cancelled: AbortSignal
+  readonly canceled: AbortSignal
   /** Latest start of an attempt. An attempt must end before its stream's lease ends. */
   readonly until: TimeLimit
 }
@@ -56,7 +56,7 @@ export class RowSender {
     let step: StreamStep = { type: 'go_on' }
     for (const row of stream.rows) {
       if (!(hasTurn && rows.length === 0) && !(await this.#turn(limits))) break
-      const plan = await this.#attempt(withNewId(row, newIds), limits.cancelled)
+      const plan = await this.#attempt(withNewId(row, newIds), limits.canceled)
       if (plan === null) break
       rows.push(plan.row)
       if (plan.row.state === 'skipped') this.#o.gate.release()
@@ -92,7 +92,7 @@ export class RowSender {
    */
   async sendTogether(streams: readonly ClaimedStream[], limits: Limits): Promise<SentTogether | null> {
     const { gate, kind } = this.#o
-    const { cancelled } = limits
+    const { canceled } = limits
     if (!(await this.#turn(limits))) return null
     // Reads the destination's state again, because gathering rows and waiting for the rate limit may have taken long.
     await gate.refresh(true)
@@ -104,16 +104,16 @@ export class RowSender {
     const startedAt = performance.now()
     const trace = this.#reports.beginTrace()
     const isSent = items.length > 0 && !isHalted
-    const outcomes = isSent ? await outcomesOf(kind, items, cancelled) : items.map(() => NOT_ATTEMPTED)
+    const outcomes = isSent ? await outcomesOf(kind, items, canceled) : items.map(() => NOT_ATTEMPTED)
     const lookups = all.flatMap((prepared) => (prepared.type === 'done' ? (prepared.outcome ?? []) : []))
-    gate.settle(permit, cancelled.aborted ? null : verdictOf([...lookups, ...outcomes]))
+    gate.settle(permit, canceled.aborted ? null : verdictOf([...lookups, ...outcomes]))
     if (!isSent) gate.release()
     if (isSent) this.#reports.took(startedAt)
     if (isSent) trace(items, outcomes)
     let sent = 0
     const results = batch.map(({ stream, steps }) => {
       const plans = steps.map(({ row, prepared }) =>
-        prepared.type === 'done' ? prepared.plan : this.#preparer.plan(row, outcomes[sent++] ?? NO_OUTCOME, false, cancelled),
+        prepared.type === 'done' ? prepared.plan : this.#preparer.plan(row, outcomes[sent++] ?? NO_OUTCOME, false, canceled),
       )
       const last = plans.find((plan) => plan.stream.type !== 'go_on')
       return { stream, rows: plans.map((plan) => plan.row), next: nextOf(last?.stream ?? { type: 'go_on' }) }
@@ -142,27 +142,27 @@ export class RowSender {
    * Sends one row.
    * @returns the plan for the row; null if nothing may be sent now.
    */
-  async #attempt(row: OutboxRow, cancelled: AbortSignal): Promise<AttemptPlan | null> {
+  async #attempt(row: OutboxRow, canceled: AbortSignal): Promise<AttemptPlan | null> {
     const { gate, kind } = this.#o
     const permit = gate.admit()
     if (permit === null) return null
     let outcome: Outcome | null = null
     try {
-      const prepared = await this.#preparer.prepare(row, cancelled)
+      const prepared = await this.#preparer.prepare(row, canceled)
       if (prepared.type === 'done') {
         outcome = prepared.outcome
         return prepared.plan
       }
       const startedAt = performance.now()
       const trace = this.#reports.beginTrace()
-      const [first = NO_OUTCOME] = await outcomesOf(kind, [prepared.item], cancelled)
+      const [first = NO_OUTCOME] = await outcomesOf(kind, [prepared.item], canceled)
       outcome = first
       this.#reports.took(startedAt)
       trace([prepared.item], [first])
-      return this.#preparer.plan(row, outcome, false, cancelled)
+      return this.#preparer.plan(row, outcome, false, canceled)
     } finally {
       // The outcome of an attempt that this process aborted shows nothing about the target.
-      gate.settle(permit, cancelled.aborted ? null : outcome)
+      gate.settle(permit, canceled.aborted ? null : outcome)
     }
   }
 
@@ -178,7 +178,7 @@ export class RowSender {
       for (const row of stream.rows) {
         isLate ||= this.#preparer.looksUp(row) && !(await this.#turn(limits))
         if (isLate || isHalted) break
-        const prepared = await this.#preparer.prepare(row, limits.cancelled)
+        const prepared = await this.#preparer.prepare(row, limits.canceled)
         steps.push({ row, prepared })
         isHalted = prepared.type === 'done' && prepared.outcome !== null && isOfTarget(prepared.outcome)
         if (prepared.type === 'done' && prepared.plan.stream.type !== 'go_on') break
@@ -229,7 +229,7 @@ function isOfTarget(outcome: Outcome): boolean {
 
 /**
  * @returns the outcome of a batch that describes the target best: a suspension, otherwise a requested pause, otherwise
- * the last attempt's outcome.
+ * the outcome of the last attempted message. Null if no message was attempted.
  */
 function verdictOf(outcomes: readonly Outcome[]): Outcome | null {
   const suspension = outcomes.find((outcome) => outcome.type === 'suspend')

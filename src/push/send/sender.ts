@@ -63,8 +63,8 @@ export class Sender implements Service {
 
   async run(signal: AbortSignal): Promise<void> {
     const { clock, graceMs } = this.#o
-    const cancelled = new AbortController()
-    const grace = () => void clock.sleep(attemptsGraceMs(graceMs), cancelled.signal).then(() => cancelled.abort())
+    const canceled = new AbortController()
+    const grace = () => void clock.sleep(attemptsGraceMs(graceMs), canceled.signal).then(() => canceled.abort())
     signal.addEventListener('abort', grace, { once: true })
     if (signal.aborted) grace()
     try {
@@ -72,24 +72,24 @@ export class Sender implements Service {
       // On SQLite, only this process sends, and this process has claimed no stream yet. All existing claims are
       // therefore from a killed process.
       if (db.kind === 'sqlite') await releaseAllStreams(db, destination.name)
-      this.#loop = this.#createLoop(signal, cancelled.signal)
+      this.#loop = this.#createLoop(signal, canceled.signal)
       await this.#loop.run()
     } finally {
       await this.#gate.flush()
       signal.removeEventListener('abort', grace)
-      cancelled.abort()
+      canceled.abort()
     }
   }
 
-  #createLoop(stopping: AbortSignal, cancelled: AbortSignal): StreamLoop | BatchLoop {
+  #createLoop(stopping: AbortSignal, canceled: AbortSignal): StreamLoop | BatchLoop {
     const { db, clock, log, observer, destination, kind } = this.#o
     const gate = this.#gate
     const rowSender = new RowSender({ db, clock, log, observer, destination, kind, gate })
     const gatherMs = () => (loop.isBusy ? GATHER_MS : 0)
     const { name, idempotent } = destination
-    const settler = new Settler({ db, clock, log, destination: name, idempotent, gatherMs, cancelled })
+    const settler = new Settler({ db, clock, log, destination: name, idempotent, gatherMs, canceled })
     const wakeUp = new WakeUp(clock)
-    const claims = new StreamClaims({ db, clock, log, destination, kind, gate, rowSender, settler, wakeUp, stopping, cancelled })
+    const claims = new StreamClaims({ db, clock, log, destination, kind, gate, rowSender, settler, wakeUp, stopping, canceled })
     const loop: StreamLoop | BatchLoop = kind.batch.type === 'many' ? new BatchLoop(claims, kind.batch) : new StreamLoop(claims)
     return loop
   }

@@ -15,8 +15,8 @@ export interface SettlerOptions extends Pick<ServiceParts, 'db' | 'clock' | 'log
   readonly idempotent: boolean
   /** How long results wait for other results, in ms. A commit costs the same for one result or many. */
   readonly gatherMs: () => number
-  /** After this aborts, failed writes aren't retried. */
-  readonly cancelled: AbortSignal
+  /** If this signal aborts, failed writes aren't retried. */
+  readonly canceled: AbortSignal
 }
 
 interface Waiting {
@@ -77,7 +77,7 @@ export class Settler {
   }
 
   async #store(batch: readonly Waiting[]): Promise<void> {
-    const { db, clock, log, destination, idempotent, cancelled } = this.#o
+    const { db, clock, log, destination, idempotent, canceled } = this.#o
     let left = batch
     for (let attempt = 0; left.length > 0; attempt++) {
       try {
@@ -86,20 +86,20 @@ export class Settler {
         for (const { stream } of lost) {
           log.warn(
             { destination, account: stream.account, stream: stream.stream },
-            `the lease of stream ${stream.stream} of destination ${destination} ended before its result was stored; its rows are sent again`,
+            `the lease of stream ${stream.stream} of destination ${destination} ended before its result was stored; its changes are sent again`,
           )
         }
         return
       } catch (error) {
         // Storing is retried, because the rows were already sent. Without stored results, the rows would be sent again.
-        const again = error instanceof TransientError && !cancelled.aborted
+        const again = error instanceof TransientError && !canceled.aborted
         left = again ? left.filter(({ until }) => until.leftMs() > 0) : []
         if (attempt === 0 || left.length === 0) {
-          const lost = idempotent ? 'their rows are sent again' : 'their rows are uncertain now'
-          const next = left.length > 0 ? 'storing them is tried again' : lost
+          const lost = idempotent ? 'these changes are sent again' : 'these changes have an unknown outcome now'
+          const next = left.length > 0 ? 'storing is retried' : lost
           log.error({ destination, err: error }, `results of destination ${destination} could not be stored (${messageOf(error)}); ${next}`)
         }
-        if (left.length > 0) await clock.sleep(backoffMs(clock, attempt, RETRY_BASE_MS, RETRY_CAP_MS), cancelled)
+        if (left.length > 0) await clock.sleep(backoffMs(clock, attempt, RETRY_BASE_MS, RETRY_CAP_MS), canceled)
       }
     }
   }

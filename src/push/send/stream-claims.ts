@@ -20,11 +20,11 @@ const SEARCH_MS = 5_000
  * `push_map` sends no signal.
  */
 const MAPPED_MS = 10_000
-/** Maximum streams per query of this check. A larger query would block the event loop. */
+/** Maximum streams per query that looks for known AMS clients. A larger query would block the event loop. */
 const MAPPED_STREAMS = 500
 /**
- * `LEASE_MS`: how long the lease of a stream is, in addition to the time for requests. `LEASE_MARGIN_MS`: how much of
- * the lease must be left when the last attempt ends. Both in ms.
+ * A stream's lease lasts at least `LEASE_MS` longer than its requests may take. When the last attempt ends,
+ * `LEASE_MARGIN_MS` of the lease must be left. Both in ms.
  */
 const LEASE_MS = 30_000
 const LEASE_MARGIN_MS = 5_000
@@ -42,7 +42,7 @@ export interface SendContext extends Pick<ServiceParts, 'db' | 'clock' | 'log'> 
   /** Aborts when no new work may start. */
   readonly stopping: AbortSignal
   /** Aborts when attempts in flight must stop. */
-  readonly cancelled: AbortSignal
+  readonly canceled: AbortSignal
 }
 
 /** Claimed streams, and the end of their leases by this machine's clock. */
@@ -84,7 +84,7 @@ export class StreamClaims {
   }
 
   /**
-   * Claims due streams. Stores new pauses and stops of the destination first, so that the claim respects them.
+   * Claims due streams. Stores new pauses and suspensions of the destination first, so that the claim respects them.
    * @throws database errors, after releasing all claims.
    */
   async claim(streams: number, rowsPerStream: number): Promise<Claim> {
@@ -117,7 +117,7 @@ export class StreamClaims {
     return true
   }
 
-  /** Makes streams due whose AMS client is now known or no longer needed. */
+  /** Makes a stream due if its AMS client is now known or no longer needed. */
   async #releaseMapped(): Promise<void> {
     const { db, clock, destination, stopping } = this.context
     if (clock.steady() < this.#mappedAt) return
@@ -128,8 +128,8 @@ export class StreamClaims {
   }
 
   limits(lease: TimeLimit): Limits {
-    const { stopping, cancelled } = this.context
-    return { stopping, cancelled, until: earlier(lease, this.#rowMs) }
+    const { stopping, canceled } = this.context
+    return { stopping, canceled, until: earlier(lease, this.#rowMs) }
   }
 
   /** Stores the results of streams. Releases streams without an attempt. */
@@ -167,7 +167,8 @@ export class StreamClaims {
   async release(streams: readonly ClaimedStream[]): Promise<void> {
     const { db, log, destination, gate } = this.context
     if (streams.some(({ isProbe }) => isProbe)) gate.releaseProbe()
-    // Rows whose earlier attempt may have arrived stay uncertain. Other rows lose the mark that the claim set.
+    // Removes the mark `uncertain` that the claim set. If an earlier attempt of a row may have arrived, the row's
+    // stream keeps its marks.
     const uncertain = streams.filter((stream) => stream.rows.some((row) => row.uncertain))
     const certain = streams.filter((stream) => !uncertain.includes(stream))
     try {

@@ -99,8 +99,8 @@ export class StreamLoop {
 
   async #claim(room: number): Promise<void> {
     const { gate, stopping } = this.#claims.context
-    // If duplicates are harmful, a claimed row counts as attempted. The rate limit must therefore allow the
-    // attempt before the claim.
+    // If duplicates are harmful, a claim marks its rows as possibly sent. Therefore, wait for the rate limit before the
+    // claim.
     const hasTurn = !this.#claimsAhead && gate.rate !== null
     if (hasTurn && !(await gate.turn(stopping))) return
     const notifications = this.#notifications

@@ -93,7 +93,7 @@ async function call<T>(clock: Clock, client: SQSClient, limits: CallLimits, send
   const { signal, timeoutMs } = limits
   const startedAt = clock.steady()
   try {
-    const late = new Error(`nothing gave any within ${timeoutMs} ms`)
+    const late = new Error(`no source provided credentials within ${timeoutMs} ms`)
     await withTimeout(clock, timeoutMs, signal, (limit) => abortable(client.config.credentials(), limit), late)
   } catch (error) {
     return { failure: localFailure(`there are no credentials for the queue: ${reasonOf(messageOf(error))}`, false) }
@@ -114,7 +114,7 @@ function failed(error: unknown, result: TransportResult | null): Exclude<Reply<n
   if (result.type !== 'answer') return { failure: unanswered(result) }
   // The queue answered 2xx, so it may have accepted some or all messages. The answer can't be read, so the
   // outcome is unknown.
-  if (result.status < 300) return { failure: unclear(result, `its answer cannot be used: ${reasonOf(text)}`) }
+  if (result.status < 300) return { failure: unclear(result, `the answer of the queue cannot be used: ${reasonOf(text)}`) }
   // `Code` is the error code of the queue's older interface, which the queue sends in a header. Without this header,
   // `name` has the error code.
   const { name = '', Code: code = name } = error as { readonly name?: string; readonly Code?: string }

@@ -20,10 +20,11 @@ const THROTTLED = new Set([
   'TooManyRequestsException',
 ])
 
-const KEY = 'it refuses the credentials; check queue.access_key_id, queue.secret_access_key and queue.region, or the role of this machine'
+const KEY =
+  'the queue rejects the credentials; check queue.access_key_id, queue.secret_access_key and queue.region, or the role of this machine'
 const RIGHTS = 'the credentials may not send; allow sqs:SendMessage and sqs:GetQueueAttributes on the queue'
-const QUEUE = 'the queue cannot be used by this address; compare queue.url with what the console of AWS shows'
-const ENCRYPTION = "the queue's own key for encryption cannot be used; allow kms:GenerateDataKey and kms:Decrypt on it, and enable it"
+const QUEUE = 'the queue cannot be used at this address; compare queue.url with the URL in the AWS console'
+const ENCRYPTION = "the queue's encryption key cannot be used; enable the key, and allow kms:GenerateDataKey and kms:Decrypt on it"
 
 /** Error codes that affect every message, each with the text that says how to fix the cause. */
 const STOPS: Readonly<Record<string, string>> = {
@@ -77,11 +78,11 @@ const CLOCK = /signature (?:expired|not yet current)/i
 export function judged(code: string, answer: Answer, idempotent: boolean): Failure {
   const name = code.replace(/^AWS\.SimpleQueueService\./, '')
   if (THROTTLED.has(name)) return throttled(answer, PAUSE_MS)
-  const error = `it ${answered(answer)}`
+  const error = answered(answer)
   const { status } = answer
   if (PASSES.test(name) || CLOCK.test(answer.reason ?? '')) return { ...refusal(answer), permanent: false, error }
   const stop = STOPS[name]
-  if (stop !== undefined) return { type: 'suspend', retry: 'soon', status, error: `${stop}: ${error}` }
+  if (stop !== undefined) return { type: 'suspend', retry: 'soon', status, error: `${stop}; the queue ${error}` }
   return refused(answer, idempotent)
 }
 

@@ -19,9 +19,9 @@ const ATTRIBUTE = 'message-id'
 const TYPE = 'String'
 
 /**
- * Characters that a queue rejects. In JSON, they occur only inside strings, where they can be escaped. This program
- * escapes control characters and lone surrogates when it writes JSON. The stored JSON of a row may contain such
- * characters unescaped.
+ * Characters that a queue rejects. JSON has these characters only inside strings, where they can be escaped.
+ * `JSON.stringify` doesn't escape U+FFFE and U+FFFF. The stored JSON of a row may contain other unescaped characters
+ * that a queue rejects.
  */
 const REFUSED = /[^\t\n\r\u{20}-\u{d7ff}\u{e000}-\u{fffd}\u{10000}-\u{10ffff}]/gu
 

@@ -38,8 +38,8 @@ export class ClientTls {
   }
 
   /**
-   * @returns the TLS content, or one sentence on why nothing can be sent. Returns the same object
-   * until the files change.
+   * @returns the TLS content, or one sentence on why nothing can be sent. `content` is the same object until the files
+   * change.
    */
   current(): { readonly content: TlsContent } | { readonly problem: string } {
     if (this.#clock.steady() >= this.#lookAt) this.#look()
@@ -80,7 +80,7 @@ export function tlsWarning(files: TlsFiles, nowMs: number): string | null {
 function lifetimeProblem({ validFrom, validTo }: LoadedTls, nowMs: number): string | null {
   const day = (ms: number) => new Date(ms).toISOString().slice(0, 10)
   if (validTo !== null && validTo < nowMs)
-    return `the client certificate (tls.cert) ended on ${day(validTo)}; replace its file; it is read again automatically`
+    return `the client certificate (tls.cert) expired on ${day(validTo)}; replace the file, which is re-read automatically`
   if (validFrom !== null && validFrom > nowMs)
     return `the client certificate (tls.cert) is valid from ${day(validFrom)} on; use one that is valid now, or set the clock right`
   return null
@@ -107,7 +107,7 @@ function loadTls(files: TlsFiles): LoadedTls | { readonly problem: string } {
   const privateKey = keyIn(key)
   if (privateKey === null) return { problem: 'tls.key names a file without a private key in PEM form that needs no passphrase' }
   if (!certificate.checkPrivateKey(privateKey))
-    return { problem: 'the key of tls.key does not belong to the certificate of tls.cert; give both of one pair' }
+    return { problem: 'the key of tls.key does not belong to the certificate of tls.cert; use a matching pair' }
   return { content: { ...trust, cert, key }, validFrom: Date.parse(certificate.validFrom), validTo: Date.parse(certificate.validTo) }
 }
 

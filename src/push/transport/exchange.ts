@@ -14,7 +14,7 @@ export const ABORTED = 'no answer before the program, or sending to this destina
 export interface Cut {
   /** Whether the body exceeds the limit. If not, the connection ended, the time ran out, or decoding failed. */
   readonly isTooLong: boolean
-  /** Continues a sentence that starts with "its answer". */
+  /** Continues a sentence that starts with "the answer". */
   readonly text: string
 }
 
@@ -67,10 +67,10 @@ export class Exchange implements Dispatcher.DispatchHandler {
   /** Sends the request once. Never rejects. */
   run(dispatcher: Dispatcher, options: Dispatcher.DispatchOptions): Promise<TransportResult> {
     const { signal, timeoutMs } = this.#patience
-    if (signal.aborted) return Promise.resolve({ type: 'not_sent', error: 'stopped before it was sent', permanent: false })
-    // A timer of AbortSignal.timeout can't be cleared. With such timers, a busy queue would accumulate
-    // thousands of them.
-    this.#cancelTimeout = this.#clock.after(timeoutMs, () => this.#giveUp(`no whole answer within ${timeoutMs} ms`))
+    if (signal.aborted) return Promise.resolve({ type: 'not_sent', error: 'sending was stopped before this request', permanent: false })
+    // Doesn't use AbortSignal.timeout, because its timers can't be cleared. A busy queue would accumulate thousands of
+    // timers.
+    this.#cancelTimeout = this.#clock.after(timeoutMs, () => this.#giveUp(`no complete answer within ${timeoutMs} ms`))
     signal.addEventListener('abort', this.#abort, { once: true })
     try {
       dispatcher.dispatch(options, this)

@@ -1,20 +1,20 @@
 const NAME = 'the host name has no address; check its spelling, and whether this machine may use the DNS'
-const CLOSED = 'nothing listens there; compare host and port with what the vendor gave, and check for a firewall in between'
-const DIRECTLY_AWAY = 'nothing answers there; check for a firewall in between'
+const CLOSED = 'no program listens there; compare host and port with those from the vendor, and check the firewalls on the way'
+const DIRECTLY_AWAY = 'no answer from there; check the firewalls on the way'
 const AWAY = `${DIRECTLY_AWAY}, and whether HTTPS_PROXY is needed`
 const ISSUER = 'the certificate is from an unknown authority; if that is a private one, name its file in NODE_EXTRA_CA_CERTS'
 const EXPIRED = 'the certificate has expired or is not valid yet; its owner must renew it, unless the clock of this machine is wrong'
-const OTHER = 'the certificate is for another host name; compare the URL with what the vendor gave'
-const NO_TLS = 'the server does not speak TLS on this port; compare scheme and port of the URL with what the vendor gave'
+const OTHER = 'the certificate is for another host name; compare the URL with the one from the vendor'
+const NO_TLS = 'the server does not speak TLS on this port; compare scheme and port of the URL with those from the vendor'
 const OLD_TLS = 'the server does not support TLS 1.2 or later; its owner must enable it'
 const NO_HTTP_1 = 'the server does not support HTTP/1.1, which is needed here; its owner must enable it'
 const LONG_HEADERS = 'the headers of its answer are longer than the limit of 16 KiB; its owner must shorten them'
 const ASKS = 'the server asks for a client certificate; set tls.cert and tls.key'
 const NO_HANDSHAKE = 'the server ended the handshake; it may ask for a client certificate (tls.cert, tls.key), or for other ciphers'
-const REFUSES = 'the server refuses the client certificate (tls.cert); compare it with the one that was registered there'
-const PROXY = 'it needs other credentials; set them in HTTPS_PROXY'
-const PROXY_FORBIDS = 'its administrator must allow this host'
-const PROXY_AWAY = 'compare HTTPS_PROXY with what its administrator gave'
+const REFUSES = 'the server rejects the client certificate (tls.cert); compare it with the one registered there'
+const PROXY = 'the proxy rejects the credentials; correct them in HTTPS_PROXY'
+const PROXY_FORBIDS = 'the administrator of the proxy must allow this host'
+const PROXY_AWAY = 'compare HTTPS_PROXY with the address from the administrator of the proxy'
 
 const HINTS: Readonly<Record<string, string>> = {
   ENOTFOUND: NAME,
@@ -52,8 +52,8 @@ const OF_CLIENT = new Set<string | undefined>([ASKS, NO_HANDSHAKE, REFUSES])
 
 /**
  * @param code code of a network or TLS error.
- * @returns whether the server rejected the client's certificate. The server then didn't read the request. With TLS 1.3,
- * the client gets this error only after it wrote the request.
+ * @returns whether the server ended the TLS handshake, for example because of the client's certificate. The server then
+ * didn't read the request. With TLS 1.3, the client gets this error only after it wrote the request.
  */
 export function refusesClient(code: string): boolean {
   return OF_CLIENT.has(HINTS[code])

@@ -12,8 +12,8 @@ import { Exchange, type TransportResult } from './exchange.ts'
 export type { TransportResult } from './exchange.ts'
 
 /**
- * Share of a destination's timeout that must remain for a message if other requests came first, such as for a token.
- * With less time, the message could be cut off, and its outcome would be unknown.
+ * Share of a destination's timeout that must remain for a message. Earlier requests, such as for a token, use part of
+ * the timeout. With less time, the message could be cut off, and its outcome would be unknown.
  */
 export const LEAST_SHARE = 0.25
 
@@ -39,7 +39,7 @@ export interface Transport {
 
 export interface TransportOptions {
   readonly clock: Clock
-  /** Maximum bytes that are read of an answer's body. */
+  /** Maximum bytes that are read from an answer's body. */
   readonly bodyLimitBytes?: number
   /** Resolves host names, like `dns.lookup` with `all`. Tests pass their own function. */
   readonly lookup?: LookupAll
@@ -52,8 +52,8 @@ const NO_URL = 'the URL is not an http or https URL'
 const BODY_LIMIT_BYTES = 256 * 1024
 /**
  * Methods that HTTP lets a client repeat. If duplicates are harmful, the connection closes after a request with another
- * method, so that the next request gets a new connection. If the target closed a reused connection, the outcome of the
- * request would be unknown.
+ * method. The next request then gets a new connection. On a reused connection that the target has closed, the outcome
+ * of the request would be unknown.
  */
 const REPEATABLE = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE'])
 
@@ -76,7 +76,7 @@ export function openTransport(
   let target: Target = { url: '', refusal: NO_URL, origin: '', path: '' }
   return {
     send(request, signal) {
-      // Most destinations have one URL, so the result for the last URL is cached.
+      // Most destinations have one URL, so the result for the previous URL is cached.
       if (request.url !== target.url) target = judge(request.url, allowPrivate, allowHosts)
       if (target.refusal !== null) return Promise.resolve({ type: 'not_sent', error: target.refusal, permanent: true })
       const current = dispatchers.current()
@@ -155,7 +155,7 @@ function judge(url: string, allowPrivate: boolean, allowHosts: readonly string[]
 
 function refusalOf({ protocol, hostname, origin }: URL, allowPrivate: boolean, allowHosts: readonly string[] | null): string | null {
   const host = bareHost(hostname)
-  if (allowHosts !== null && !allowHosts.includes(host)) return `the host ${host} is not among those that are allowed (allow_hosts)`
+  if (allowHosts !== null && !allowHosts.includes(host)) return `allow_hosts does not list ${host}; add the host if you trust it`
   // Anyone on the network could read plain HTTP. URLs from templates are checked only here.
   if (protocol === 'http:' && !allowPrivate) return `${origin} is plain http, which needs allow_private: true; use https`
   return mayName(host, allowPrivate) ? null : refusedAddress(host, host)

@@ -31,8 +31,8 @@ export interface AskingOptions extends ServiceParts {
 }
 
 /**
- * Asks a target whether it still has the rows that it accepted. Respects rate limit, circuit breaker,
- * pauses, and stops.
+ * Asks a target whether it still has the rows that it accepted. Respects rate limit, circuit breaker, pauses, and
+ * suspensions.
  */
 export class Asking {
   readonly #o: AskingOptions
@@ -74,9 +74,12 @@ export class Asking {
       const permit = await this.#permit()
       if (permit === null) return null
       const answer = await this.#look(item, permit)
-      // Within `lookup_after` after the attempt, the target may not show the row yet.
+      // Until `lookup_after` has passed since the attempt, the target may not show the row yet.
       if (answer.type === 'lacks' && lookupWaitMs(this.#o.lookupAfterMs, row.triedAt ?? row.changedAt, this.#o.clock) > 0)
-        return { type: 'undetermined', outcome: localFailure('it does not show it, but may still do so (`lookup_after`)', false) }
+        return {
+          type: 'undetermined',
+          outcome: localFailure('the target does not show the record, but may show it later (`lookup_after`)', false),
+        }
       if (answer.type !== 'undetermined' || !['suspend', 'throttled'].includes(answer.outcome.type)) return answer
       if (answer.outcome.type === 'suspend') return null
     }
@@ -94,8 +97,8 @@ export class Asking {
   }
 
   #reasonNotToAsk({ changedAt, mapping }: OutboxRow): string | null {
-    if (changedAt === '') return 'its change is no longer in the change log'
-    return mapping === null && this.#o.destination.mapping !== 'none' ? 'its submission no longer has a known client' : null
+    if (changedAt === '') return 'the change is no longer in the change log'
+    return mapping === null && this.#o.destination.mapping !== 'none' ? 'the submission is no longer mapped to a client' : null
   }
 
   /**

@@ -42,8 +42,8 @@ export interface VerificationRequest {
    */
   readonly continues?: { readonly after: number; readonly found: Readonly<Record<VerificationResult, number>> }
   /**
-   * Further writes of the transaction that stores answers. `outboxId`: the last row with a stored answer. 0 at the end
-   * of a run that isn't limited to a submission or time.
+   * Further writes of the transaction that stores answers. `outboxId`: the last row that the run has finished. At the
+   * end of a run that isn't limited to a submission or time, `outboxId` is 0.
    */
   readonly onStored?: (tx: Tx, outboxId: number) => Promise<void>
 }
@@ -82,8 +82,9 @@ export class Verification {
   readonly #counts: Record<VerificationResult, number>
   readonly #changes: VerifiedChange[] = []
   /**
-   * Former ids at the target of records whose inserts this run queued again, by `recordText`. The sender may create
-   * such a record under a new id during the run. Later changes of the record are still checked under the former id.
+   * By `recordText`: the former id at the target of each record whose insert this run queued again. The sender may
+   * create such a record under a new id during the run. Later changes of the record are still checked under the former
+   * id.
    */
   readonly #formerIds = new Map<string, string | null>()
   #repaired = 0
@@ -95,10 +96,7 @@ export class Verification {
     this.#counts = request.continues ? { ...request.continues.found } : { has: 0, lacks: 0, differs: 0, undetermined: 0 }
   }
 
-  /**
-   * Runs the verification.
-   * @throws the reason of the signal.
-   */
+  /** @throws the reason of the signal. */
   async run(): Promise<VerificationReport> {
     const { db, clock, destination, signal } = this.#o
     const { selection, sample, continues } = this.#request
@@ -212,8 +210,8 @@ async function asFarAsExpected(q: Query, answered: readonly Answered[]): Promise
 }
 
 const UNEXPECTED = {
-  mapped: 'the target lacks it, and its submission was mapped to another client since',
-  dropped: 'the target lacks it, and a later change made the record gone, purged or filtered',
+  mapped: 'the target lacks the change, and the submission was mapped to another client since',
+  dropped: 'the target lacks the change, and a later change marked the record as gone, purged or filtered',
 } as const
 
 function changeOf(row: OutboxRow, answer: Presence, result: VerifiedChange['result'], isRepaired: boolean): VerifiedChange {
@@ -246,8 +244,7 @@ function sampleOf(ids: readonly number[], size: number, clock: Pick<Clock, 'rand
 }
 
 /**
- * @returns the rows that pass the destination's current settings. The age of changes is ignored, and
- * `filter` isn't evaluated.
+ * @returns the rows that pass the destination's current settings. Ignores `max_age`, `backfill`, and `filter`.
  */
 async function stillWanted(q: Query, destination: DestinationConfig, rows: readonly OutboxRow[]): Promise<OutboxRow[]> {
   const filters = { ...destination, maxAgeMs: null, backfill: true }
@@ -273,9 +270,12 @@ async function typesOf(
 }
 
 /**
- * Queues missing rows again after waiting rows, with the same ids. Skips a row if its change was resent, if a newer
- * change of its record waits, if the target deleted its record as requested, or if its submission is purged. The
- * transaction must have locked the fan-out.
+ * Queues missing rows again, with the same ids, behind the rows that are already waiting. The transaction must have
+ * locked the fan-out. These rows aren't queued:
+ * - a row whose change was resent
+ * - a row with a newer waiting change of the same record
+ * - a row whose record the target deleted as requested
+ * - a row of a purged submission
  * @param looksFirst whether the sender looks up each row before sending it.
  * @returns the outbox ids of the rows that are queued again.
  */

@@ -3,7 +3,7 @@ import type { Clock } from '../../base/clock.ts'
 import { codeOf } from '../../base/errors.ts'
 import type { Log } from '../../base/log.ts'
 
-const TELL_EVERY_MS = 60_000
+const WARN_EVERY_MS = 60_000
 
 /**
  * Detects that no file descriptor is left. Node then closes new connections before this program
@@ -21,7 +21,7 @@ export class DescriptorWatch {
 
   /** Tries to open a file. If no file descriptor is left, logs a warning, at most once a minute. */
   look(): void {
-    if (this.#clock.steady() - this.#alertedAt < TELL_EVERY_MS) return
+    if (this.#clock.steady() - this.#alertedAt < WARN_EVERY_MS) return
     try {
       closeSync(openSync('/dev/null', 'r'))
     } catch (error) {

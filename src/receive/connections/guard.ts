@@ -16,7 +16,10 @@ const PRESSURE = (MAX_CONNECTIONS * 3) / 4
 /** Time limits for the first complete header of a connection: normally, and above `PRESSURE` connections. */
 const HEAD_WITHIN_MS = 5_000
 const HEAD_WITHIN_UNDER_PRESSURE_MS = 1_000
-/** If a sender doesn't read the answer within this time, its connection is closed. The receiver answers within 8 s. */
+/**
+ * If a sender doesn't read the answer within this time, its connection is closed. The time includes the up to 8 s that
+ * the receiver takes to answer.
+ */
 const ANSWER_READ_WITHIN_MS = 15_000
 const LOOK_EVERY_MS = 500
 /** Maximum unanswered requests on one connection. Usual senders and proxies send one request at a time. */
@@ -63,9 +66,10 @@ export class ConnectionGuard {
   }
 
   /**
-   * Reserves a place for a new connection.
-   * @returns false if the address is banned or has too many connections, or if no place is left. The new connection is
-   * then closed.
+   * Reserves a place for a new connection. If the address has too many connections, or if no place is left, first
+   * closes another connection (see `Places`).
+   * @returns false if the address is banned, or if no other connection can be closed. The new connection is then
+   * closed.
    */
   admit(socket: Socket): boolean {
     const now = this.#o.clock.steady()
@@ -91,7 +95,7 @@ export class ConnectionGuard {
 
   /**
    * Records that a complete header arrived.
-   * @returns false if the request must not be handled. Its connection is closed by then.
+   * @returns false if the request must not be handled. The connection is then already closed.
    */
   begin(request: IncomingMessage, response: ServerResponse): boolean {
     const connection = this.#places.of(request.socket)
@@ -216,7 +220,7 @@ export class ConnectionGuard {
 
   #lookLater(): void {
     this.#cancelLook = this.#o.clock.after(LOOK_EVERY_MS, () => {
-      // Reads arrived data first. Otherwise a busy event loop would make a sender look slow.
+      // Lets Node read arrived data first. Otherwise a busy event loop would make a sender look slow.
       setImmediate(() => this.#look())
       this.#lookLater()
     })

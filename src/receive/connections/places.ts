@@ -18,7 +18,7 @@ export interface Connection {
   readonly origin: string
   readonly isProxy: boolean
   phase: Phase
-  /** Start of the phase, in ms of the steady clock. */
+  /** Start of the phase, or time of the latest answer if other requests are unanswered. In ms of the steady clock. */
   since: number
   /** Number of unanswered requests. */
   inFlight: number
@@ -91,10 +91,10 @@ export class Places {
   }
 
   /**
-   * Chooses the connection to close if a new connection needs its place. Prefers senders with the most
-   * connections. Among those, prefers the longest waiting connection without a complete header, then an idle one,
+   * Chooses the connection to close if a new connection needs its place. Prefers senders with the most connections.
+   * Among their connections, prefers the longest waiting connection without a complete header, then an idle connection,
    * then an unsigned request.
-   * @param isSpared true for connections to close only if no other sender's connection can be closed.
+   * @param isSpared whether a connection is closed only as a last resort.
    * @returns null if every connection stores a signed delivery.
    */
   toMakeRoom(isSpared: (connection: Connection) => boolean): Connection | null {

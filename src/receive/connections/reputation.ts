@@ -8,8 +8,8 @@ const WINDOW_MS = 10_000
 const MAX_ADDRESSES = 10_000
 
 /**
- * Remembers which addresses are known or banned, or waste connections: up to 10,000 addresses each. Times are in ms
- * of the steady clock.
+ * Remembers up to 10,000 known addresses, 10,000 banned addresses, and 10,000 addresses that waste connections. Times
+ * are in ms of the steady clock.
  */
 export class Reputation {
   readonly #knownUntil = new Map<string, number>()

@@ -20,8 +20,8 @@ export interface AbsentRecords {
 /**
  * Finds the mirror's records that a full re-read didn't show. If a message wasn't shown, only the message is reported,
  * not its attachments.
- * Ignores records that were first stored after `begunAt`, except if that stored time is in the future
- * and therefore wrong.
+ * Ignores records that were first stored after `begunAt`. If the stored time is in the future, the time is wrong, so
+ * the record is reported.
  * @param begunAt when the full re-read began.
  */
 export async function findAbsent(
@@ -58,7 +58,7 @@ function isShown({ id, position, hasMessage }: StoredRecord, shown: ShownKeys): 
   return shown.has(id, position) || (hasMessage && !shown.has(id))
 }
 
-/** @returns a known finding for each record that an earlier run marked as gone. */
+/** @returns a finding with `known: true` for each record that an earlier run marked as gone. */
 export function knownAbsences(submissionId: string, feed: FullRead['feed'], marked: readonly StoredRecord[]): NewFinding[] {
   return marked.map((record) =>
     finding({

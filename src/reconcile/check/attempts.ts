@@ -3,19 +3,24 @@ import { messageOf, retryAfterOf } from '../../base/errors.ts'
 import type { UpstreamClient } from '../../upstream/client.ts'
 import { AuthRefusedError, isForbidden, type UpstreamClass, UpstreamPermanentError, upstreamClass } from '../../upstream/http/errors.ts'
 
-/** Limits of one read of state, or of one page of a feed. */
+/**
+ * Limits of one read of state, or of one page of a feed. A feed is read from the beginning at most `MAX_ATTEMPTS`
+ * times.
+ */
 const MAX_ATTEMPTS = 3
 const MAX_ELAPSED_MS = 20_000
 const BACKOFF_BASE_MS = 500
 const BACKOFF_CAP_MS = 8_000
 /**
- * After pauses (`Retry-After`) of this total length, one read or one feed fails. A pause that begins earlier is waited
- * for completely, because it applies to all reads of the account.
+ * Maximum total of requested pauses (`Retry-After`) for one read or one feed, in ms. If the total is reached, another
+ * requested pause makes the read fail. A pause is never cut short, because the pause applies to all reads of the
+ * account.
  */
 const MAX_PAUSED_MS = 900_000
 
 /**
- * Why a read failed or can't be used. Usually, `class` is the class of the failed request. The other classes are:
+ * Why a read failed or can't be used. Usually, `class` is the result of `upstreamClass` for the error. The other
+ * classes are:
  * - `cursor`: the service rejected a cursor that it had sent
  * - `stalled`: the feed read stopped before the end of the feed, or the end is unconfirmed
  * - `overtaken`: a later state read was applied first
@@ -25,13 +30,13 @@ export interface Failure {
   readonly class: UpstreamClass | 'cursor' | 'stalled' | 'overtaken' | 'unconfirmed'
   readonly reason: string
   readonly attempts: number
-  /** True if the service refused this request, but refused neither the token nor every credential. */
+  /** True if the service refused only this request, for example with 403, and not the token or the credentials. */
   readonly isForbidden?: boolean
 }
 
 export type Attempt<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly failure: Failure }
 
-/** A feed read stopped before the end of the feed, for example because a cursor repeated, or the end is unconfirmed. */
+/** A feed read stopped before the end of the feed, or the end is unconfirmed. For example, a cursor repeated. */
 export class StalledError extends Error {}
 
 class PageError extends Error {
@@ -91,7 +96,8 @@ export async function attempt<T>(
 }
 
 /**
- * Reads a feed, with retries of each page. After a rejected or stalled cursor, reads the feed again from the beginning.
+ * Reads a feed, with retries of each page. If the service rejects a cursor or the feed stalls, reads the feed again
+ * from the beginning.
  * @throws the errors of `attempt`.
  */
 export async function attemptFeed<T>(

@@ -24,7 +24,7 @@ export interface ServiceAnswer {
   readonly records: readonly (EventObservation | MessageObservation)[]
   /** True if `records` contains all records of both feeds. */
   readonly isWhole: boolean
-  /** True if no read was answered with 404. */
+  /** False if the service answered 404 for the requirements or a feed. */
   readonly isThere: boolean
 }
 
@@ -40,8 +40,8 @@ export interface Comparison {
 const NONE: Differences = { changed: [], rawOnly: [] }
 
 /**
- * @returns an observation that recomputes the derived columns. If `isThere`, also an observation that marks the
- * submission as reachable.
+ * @returns an observation that recomputes the derived columns (columns computed from records). If `isThere`, also
+ * returns an observation that marks the submission as reachable.
  */
 export function derivedObservations(
   place: SubmissionRef,
@@ -74,7 +74,7 @@ export class Comparer {
     this.#account = account
   }
 
-  /** @throws database errors. */
+  /** Compares an answer in one of the next batches. @throws database errors. */
   compare(answer: ServiceAnswer): Promise<Comparison> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ answer, resolve, reject })

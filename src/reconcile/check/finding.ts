@@ -11,7 +11,7 @@ import type { ReadKind, StateRead } from '../../model/reads.ts'
 import type { TimeText } from '../../model/time.ts'
 import type { FieldDifference, FindingKind } from '../../store/schema/reconcile.ts'
 
-/** A finding before it is stored, without a number. */
+/** A finding that isn't stored yet, so it has no number. */
 export interface NewFinding {
   readonly kind: FindingKind
   readonly submissionId: string | null
@@ -37,14 +37,15 @@ export function finding(given: Partial<NewFinding> & Pick<NewFinding, 'kind' | '
 }
 
 /**
- * Turns the differences of one submission into findings, across all steps of its check. Reports each row once, and
- * again if a later step marks the row as gone.
- * If a record is reported, the columns derived from records aren't reported, unless they were wrong before the repair.
+ * Turns the differences of one submission into findings, across all steps of its check. Reports each row once. Reports
+ * a row again only if a later step marks the row as gone.
+ * The repair of a record changes derived columns (columns computed from records). Such a column is reported only if it
+ * was wrong before the repair.
  */
 export class FindingBuilder {
   readonly #submissionId: string
   readonly #reported = new Set<string>()
-  /** When each feed was last polled. A record that occurred later doesn't count as missed. */
+  /** When each feed was last polled. A record that occurred later counts as `moved` instead of `missing`. */
   readonly #polledAt: { readonly events: TimeText | null; readonly thread: TimeText | null }
   #recordsDiffered = false
   #hasMoved = false
@@ -69,10 +70,9 @@ export class FindingBuilder {
   }
 
   /**
-   * Selects differences that the service may have caused after the mirror's last read. For each of them, the function
-   * `hasMoved` then decides by the change log.
-   * @param isStateNewer true if the state is newer than the stored state; null if the differences come
-   * from a full re-read.
+   * Selects differences that the service may have caused after the mirror's last read. `hasMoved` then checks each of
+   * these differences against the change log.
+   * @param isStateNewer whether the state that was read is newer than the stored state; null for a full re-read.
    */
   mayHaveMoved({ changed }: Differences, isStateNewer: boolean | null): Change[] {
     const hasNews = this.#hasMoved || changed.some((change) => this.#isNews(change))
@@ -92,8 +92,8 @@ export class FindingBuilder {
   }
 
   /**
-   * Remembers that these findings were reported. Call this after their commit, because a retried transaction builds
-   * the findings again.
+   * Remembers that these findings were reported. Call this after their commit. If this were called earlier, a retried
+   * transaction would leave the findings out.
    */
   markReported(differences: Differences, findings: readonly NewFinding[]): void {
     if (hasRecords(differences)) this.#recordsDiffered = true
@@ -103,7 +103,7 @@ export class FindingBuilder {
 
   #isNew(change: Change, recordsDiffer: boolean): boolean {
     if (change.operation !== 'gone' && this.#reported.has(`${change.entity} ${change.entity_id}`)) return false
-    // A repaired record changes derived columns. Such a column is reported only if it was wrong before the repair.
+    // The repair of a record changes derived columns. Such a column is reported only if it was wrong before the repair.
     const follows = (column: string) =>
       fieldOf(change.entity, column)?.derivedFrom !== undefined && !this.#damaged.has(columnOf(change, column))
     const onlyFollows = change.operation === 'update' && Object.keys(change.after).every(follows)
@@ -136,8 +136,8 @@ function mayFollow({ entity, operation }: Change): boolean {
 }
 
 /**
- * True if the mirror's row equals the row's last state in the change log. The service then caused the difference. False
- * if the row was changed or deleted in the mirror itself.
+ * True if the service caused the difference: the mirror's row equals the row's last state in the change log. For a row
+ * that the mirror lacks, the log must lack the row too. False if someone changed or deleted the row by hand.
  * @param logged the row's last state in the change log; undefined if the log has no such row.
  */
 export function hasMoved({ operation, before, after }: Change, logged: Row | undefined): boolean {

@@ -44,7 +44,7 @@ export class ShownKeys {
     if (id !== null) this.#unreadable.add(id)
   }
 
-  /** @param position position of an attachment in message `id`; null: the record itself. */
+  /** True if the re-read showed record `id` or, with `position`, the attachment at this position of message `id`. */
   has(id: string, position: number | null = null): boolean {
     if (this.#unreadable.has(id) || (position !== null && this.#unlisted.has(id))) return true
     return this.#ids.has(position === null ? id : `${id} ${position}`)
@@ -54,7 +54,7 @@ export class ShownKeys {
 /**
  * Reads a feed from its beginning to its end, with background priority.
  * @param onPage gets each page, in order, if the feed has several pages.
- * @throws StalledError if the read stops before the end of the feed, or the end is unconfirmed.
+ * @throws StalledError if the read stops early, or if the last page has no `next_cursor`. Only null confirms the end.
  * @throws errors of the client and of `onPage`.
  */
 export async function reReadFeed(

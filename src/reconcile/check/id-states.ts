@@ -18,8 +18,8 @@ export interface IdStateContext extends IdReadContext {
 }
 
 /**
- * @returns the ids to read for a submission. If an id is only in rows of the mirror, also stores it as a known id
- * (`known_ids`), so that polling reads it. A dry run doesn't store ids.
+ * @returns the ids to read for a submission. Adds missing ids to `known_ids`, so that polling reads these ids too.
+ * A dry run adds none.
  */
 export async function idsToCheck({ db, dryRun }: IdStateContext, { account, submissionId }: SubmissionRef): Promise<IdRequest[]> {
   const found = await idsOfSubmission(db.read, account, submissionId)
@@ -30,7 +30,10 @@ export async function idsToCheck({ db, dryRun }: IdStateContext, { account, subm
   return found.map(({ kind, id }) => ({ read: kind, id, submissionId }))
 }
 
-/** @returns the ids in an answer that belong to the same submission and can be read. Documents can't be read by id. */
+/**
+ * @returns the ids in an answer, each with its read. Leaves out documents, which can't be read by id, and objects of
+ * other submissions.
+ */
 export function idsNamedBy(state: StateObservation): IdRequest[] {
   const { submissionId } = state
   return idsOf(state).flatMap(({ kind, id, submissionId: of }) =>
@@ -67,7 +70,7 @@ export async function readIdState(
   if (!(await mayComeBack(o.db.read, place.account, asked.read, asked.id))) return observation(goneById(asked.read, asked.id))
   // Requests a poll of the submission's ids. Polling confirms a 404 within minutes.
   if (!o.dryRun) await o.db.write('reconcile-reads', (tx) => requestIdsOf(tx, place.account, [place.submissionId]))
-  const reason = `${asked.id} was read before but is not found; it counts as gone if polling does not find it within some minutes. Run this again then`
+  const reason = `${asked.id} was read before but is not found; it counts as gone if polling does not find it within a few minutes. After that, reconcile again`
   return { ok: false, failure: { ...answer.failure, class: 'unconfirmed', reason } }
 }
 

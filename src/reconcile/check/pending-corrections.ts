@@ -47,9 +47,9 @@ export class PendingCorrections {
 
   /**
    * Compares a second full re-read with the corrections that were held back.
-   * @param observations records of the second re-read that were held back.
+   * @param observations the held-back records, as the second re-read shows them.
    * @param differences differences between `observations` and the current mirror.
-   * @returns the records to repair. `corrects` lists the fields on which both re-reads agree.
+   * @returns the records to repair. In each record, `corrects` lists the fields on which both re-reads agree.
    */
   confirm(observations: readonly RecordObservation[], differences: Differences): RecordObservation[] {
     const now = correctionsIn(differences)
@@ -68,7 +68,7 @@ export class PendingCorrections {
 
   /**
    * Drops the corrections of a feed that are still held back.
-   * @param why beginning of the sentence in each finding.
+   * @param why beginning of the sentence in each finding, such as `two full re-reads disagree on it`.
    * @returns a finding for each row that stays unchanged.
    */
   discard(submissionId: string, feed: Feed, why: string): NewFinding[] {
@@ -112,7 +112,7 @@ function feedOfChanges([first]: readonly Change[]): Feed {
   return feedOf(first?.entity ?? '') ?? 'events'
 }
 
-/** True if a column is `raw`, or if the mirror sets the column. */
+/** True for `raw` and for columns that the mirror sets. All other columns contain values of the service. */
 function isOurs(table: string, column: string): boolean {
   const field = fieldOf(table, column)
   return field?.local === true || field?.kind === 'raw'

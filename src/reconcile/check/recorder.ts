@@ -85,8 +85,8 @@ export class Recorder {
   }
 
   /**
-   * Records that a submission was checked. A dry run stores no checks, because they would change the order of
-   * the next run.
+   * Records that a submission was checked. A dry run stores no checks, because stored checks decide the order of the
+   * next run.
    */
   async recordVisit(visit: Visited, compared: number): Promise<void> {
     if (this.#claim.run.options.dry_run !== true) this.#visited.push(visit)
@@ -107,7 +107,7 @@ export class Recorder {
     const visited = this.#visited
     this.#visited = []
     try {
-      // Copy the counts now, so that the stored counts match `visited`.
+      // Stores a copy of the counts that matches `visited`. `recordVisit` may change the counts during the write.
       await saveProgress(this.#db, this.#claim, { ...this.#counts }, visited)
     } catch (error) {
       this.#visited = [...visited, ...this.#visited]

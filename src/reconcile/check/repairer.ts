@@ -32,7 +32,7 @@ export class Repairer {
   readonly #o: RepairContext
   readonly #place: SubmissionRef
   readonly #findings: FindingBuilder
-  /** Compares without writing. In a dry run, also keeps the repaired rows in memory. */
+  /** Compares observations with the mirror without writing. A dry run also keeps the repaired rows here. */
   readonly #dryRun: DryRun
   #isIncomplete = false
   #hasRepaired = false
@@ -62,7 +62,7 @@ export class Repairer {
   /**
    * Applies observations, and stores their changes as findings.
    * @param state the state read that returned the observations; null: a full re-read.
-   * @returns false if a later state read was already applied.
+   * @returns false if a newer state read was already applied; otherwise true.
    */
   async repair(observations: readonly Observation[], state: StateRead | null): Promise<boolean> {
     const { db, observer, clock, recorder, dryRun } = this.#o
@@ -97,7 +97,8 @@ export class Repairer {
     const changes = this.#findings.mayHaveMoved(differences, isStateNewer)
     const logged = await loggedRows(q, this.#place, changes)
     const moved = changes.filter((change) => hasMoved(change, logged.get(`${change.entity} ${change.entity_id}`)))
-    // The change log doesn't contain `raw`. If a column moved, differences in `raw` also count as moved.
+    // The change log doesn't contain `raw`. If the service changed another column after the mirror's last read,
+    // differences in `raw` also count as `moved`.
     const hasNewRaw = isStateNewer === true && (moved.length > 0 || this.#findings.hasMoved)
     return new Set([...moved, ...(hasNewRaw ? differences.rawOnly : [])])
   }
@@ -120,7 +121,8 @@ export class Repairer {
     const items = raws.map((raw): Unreadable => ({ account, submission_id: submissionId, read, raw }))
     const kept = dryRun ? '' : `; stored in sync_unreadable`
     const detail = `${items.length} malformed ${items.length === 1 ? 'item' : 'items'} could not be compared${kept}`
-    // The specification doesn't define the sessions read, so malformed items in its answer don't affect the result.
+    // The specification doesn't define the sessions read. Its malformed items are stored, but aren't reported as
+    // findings.
     const isSpecified = read !== 'sessions'
     if (isSpecified) this.#isIncomplete = true
     await db.write('reconcile-findings', async (tx) => {
@@ -131,8 +133,8 @@ export class Repairer {
 }
 
 /**
- * True if the observation is a state that is newer than the stored state. False if a read by id returned no row. Null
- * if the observation isn't a state.
+ * @returns whether the observed state is newer than the stored state; null if the observation isn't a state. If the
+ * answer of a read by id has no rows, the answer doesn't count as newer.
  */
 async function isNewer(q: Query, [observation]: readonly Observation[]): Promise<boolean | null> {
   if (observation?.kind !== 'state') return null

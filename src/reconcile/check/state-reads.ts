@@ -46,7 +46,8 @@ export class StateReads {
     }
     const off: ReadonlySet<ReadKind> = await readsOffNow(this.#o.db.read, this.#place.account)
     for (const read of stateReads) if (!off.has(read)) note(read, await this.#read(read, 0))
-    // If the submission itself can't be read, a 404 of a read by id means nothing. Reads by id are then skipped.
+    // If the requirements can't be read, the submission may be gone. A 404 of a read by id would then mean nothing, so
+    // reads by id are skipped.
     if (!this.#states.has('requirements')) return failures
     const queue = await idsToCheck(this.#o, this.#place)
     const asked = new Set<string>()

@@ -40,7 +40,7 @@ export interface CheckContext extends RepairContext, IdStateContext {
 export interface CheckResult {
   /** True if the mirror now equals the service. Always false if the run doesn't check state. */
   readonly isReconciled: boolean
-  /** Parts that the answer to the requirements read didn't contain, although the mirror has rows of them. */
+  /** Parts of the requirements view that the answer lacked, although the mirror has rows of these parts. */
   readonly unconfirmed: readonly ViewPart[]
   readonly compared: number
   /** Why all reads failed; null if any read succeeded. */
@@ -56,10 +56,10 @@ const MARK_BATCH = 100
 /**
  * Checks one submission:
  * 1. Reads its state, then both feeds from the beginning.
- * 2. Compares the answers with the mirror. If they agree, nothing is written.
+ * 2. Compares the answers with the mirror. If both agree, the mirror stays unchanged.
  * 3. Repairs state first, then records, because the rail decides the current state of lanes. State that differs is
  *    read a second time, with a read number, before its repair.
- * 4. Reads a feed a second time before a stored value is changed or cleared, or a record is marked as gone. Both
+ * 4. Before changing or clearing a stored value, or marking a record as gone, reads the feed a second time. Both
  *    full re-reads must agree.
  * A dry run takes the same steps, but only reports.
  */
@@ -72,8 +72,8 @@ export class SubmissionCheck {
   #compared = 0
   readonly #states: StateReads
   /**
-   * True if the states were already compared, before the first page of a long feed. After the last page, all states
-   * are compared again.
+   * True if the states were compared before the first page of a long feed. The check compares all states again after
+   * the last page.
    */
   #statesCompared = false
   readonly #pending = new PendingCorrections()
@@ -160,7 +160,7 @@ export class SubmissionCheck {
   async #repairDifferences(comparison: Comparison, records: Records): Promise<void> {
     const stateDiffers = differs(comparison.state)
     if (stateDiffers) await this.#o.slots.add(() => this.#repairStates())
-    // Compares the records again, because repaired lanes may have removed differences.
+    // After a repair of state, compares the records again, because the repair may have removed differences.
     await this.#repairRecords(records, stateDiffers && records.length > 0 ? await this.#repairer.compare(records) : comparison.records)
     await this.#confirmPending()
   }
@@ -203,8 +203,8 @@ export class SubmissionCheck {
   }
 
   /**
-   * Reads a state a second time, because the service may have changed it, and repairs the remaining differences.
-   * Repeats this if a later read was applied first.
+   * Reads a state a second time, then repairs the remaining differences. The service may have changed the state since
+   * the first read. If a newer read was applied first, repeats both steps, up to `MAX_STATE_READS` times in total.
    */
   async #repairState(state: StateObservation): Promise<void> {
     const { read } = state
@@ -213,7 +213,7 @@ export class SubmissionCheck {
       if (!again.ok) return await this.#reportFailedRead({ read, failure: again.failure })
       if (await this.#repairer.repair([again.value], read)) return
     }
-    const reason = 'a later read was applied first each time'
+    const reason = 'in every attempt, another read was applied first'
     await this.#reportFailedRead({ read, failure: { class: 'overtaken', reason, attempts: MAX_STATE_READS } })
   }
 
@@ -251,8 +251,8 @@ export class SubmissionCheck {
   }
 
   /**
-   * Reports a submission id that isn't a lower-case UUID. The service isn't asked, because it would answer for
-   * a different submission.
+   * Reports a submission id that isn't a lower-case UUID. The service isn't asked: for an upper-case id, the service
+   * would answer for the submission with the lower-case id.
    */
   async #reportMisnamed(): Promise<CheckResult> {
     const { db, account, runId } = this.#o
@@ -318,7 +318,10 @@ async function findUnconfirmed(
   return found
 }
 
-/** True if a requirements view can confirm this row. A lane known only from events never appears in a rail. */
+/**
+ * True if a complete requirements view must show this row. False for rows marked as gone, and for lanes known only from
+ * events.
+ */
 function isConfirmable(table: string, row: Row): boolean {
   return !hasValue(row['gone_at']) && (table !== lanes.table || isOfRail(row as LaneRow))
 }

@@ -40,7 +40,7 @@ export function firstSeenOf(counts: readonly SeenCount[]): FirstSeen {
 
 const viaOrder = ['webhook', 'poll', 'backfill', 'reconcile']
 
-/** @returns the position in display order. An unknown value comes last. */
+/** @returns the display position of a `first_seen_via` value. Values that `viaOrder` lacks come last. */
 export function viaRank(via: string): number {
   const index = viaOrder.indexOf(via)
   return index < 0 ? viaOrder.length : index

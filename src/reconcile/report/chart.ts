@@ -9,7 +9,7 @@ const LEFT = 46
 const BOTTOM = 26
 const TOP = 8
 const LABELS = 7
-/** Half the width of a label. */
+/** Half the width of a label, in units of the SVG. */
 const LABEL_ROOM = 32
 const LINES = 4
 const GAP = 0.22

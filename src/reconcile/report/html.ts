@@ -17,7 +17,7 @@ export function renderHtml(data: ReportData): string {
   return pageAround(title, html`${head(document)}\n${document.sections.map(sectionMarkup)}`, document.footer)
 }
 
-/** @returns the HTML of a page. */
+/** @returns a complete HTML page in the style of the reports. */
 export function pageAround(title: string, content: Markup, footer: readonly string[]): string {
   return html`<!doctype html>
 <html lang="en">

@@ -34,7 +34,7 @@ const explained: Readonly<Record<FindingKind, Explain>> = {
     `${unreachedText(n)}: the table below shows whether each is waiting, dead-lettered, or may have arrived. ` +
     'See `submission-mirror outbox list`, then use `outbox retry` or `outbox skip`. Check the destination first for changes that may have arrived.',
   lost: (n) =>
-    `The change log has ${pluralize(n, 'hole')}: rows of \`changes\` were deleted from the database and cannot be restored. The other tables are intact. ` +
+    `The change log has ${pluralize(n, 'gap')}: rows of \`changes\` were deleted from the database and cannot be restored. The other tables are intact. ` +
     'Readers of the log that were behind must read the tables again; `submission-mirror migrate --new-epoch` makes all readers do so. ' +
     'Configure a destination that was behind under a new name with `start: snapshot`.',
   moved: (n, run) =>
@@ -42,7 +42,7 @@ const explained: Readonly<Record<FindingKind, Explain>> = {
     (isDry(run) ? 'The next poll reads the changes.' : 'The run stored the changes.'),
 }
 
-/** Some rows may be unmarked, because rows under an id that isn't a UUID are never marked as gone. */
+/** Rows under an id that isn't a UUID are never marked as gone, so `repaired` may be less than `n`. */
 function markedText(n: number, run: ReconcileRunsTable, repaired: number): string {
   if (isDry(run)) return 'Nothing was marked.'
   const rows = repaired === n ? 'The rows' : `${number(repaired)} of the rows`
@@ -67,7 +67,7 @@ export function meaningsOf({ run, groups }: ReportData): Meaning[] {
   })
   if (meanings.length === 0) meanings.push({ term: 'No new findings', text: nothingNew(run) })
   if (run.known > 0) {
-    const text = `Earlier runs reported ${pluralize(run.known, 'finding')}: absent records, undelivered changes, holes in the change log, and parts that the service omits. They change neither the counts nor the exit code.`
+    const text = `Earlier runs reported ${pluralize(run.known, 'finding')}: absent records, undelivered changes, gaps in the change log, and parts that the service omits. They change neither the counts nor the exit code.`
     meanings.push({ term: 'Known findings', text })
   }
   return meanings

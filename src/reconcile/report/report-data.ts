@@ -24,13 +24,13 @@ export interface ReportFinding {
   readonly record: string | null
   readonly differences: readonly ShownDifference[]
   readonly read: string | null
-  /** For an undelivered change: its destination. */
+  /** Destination of an undelivered change; null for other findings. */
   readonly destination: string | null
   readonly repairedAt: TimeText | null
   readonly detail: string
 }
 
-/** Findings of one kind. All of them are new, or all are known. */
+/** Findings of one kind: only new findings, or only known findings. */
 export interface FindingGroup {
   readonly kind: FindingKind
   readonly known: boolean

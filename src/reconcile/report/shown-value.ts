@@ -27,7 +27,8 @@ function masked(value: Json): string {
 }
 
 /**
- * @returns foreign text as one line. Control characters, and characters that change the writing direction, are escaped.
+ * @returns untrusted text as one line of at most `limit` characters. Control characters, and characters that change the
+ * writing direction, are escaped.
  */
 export function shownText(text: string, limit: number): string {
   const line = text

@@ -21,8 +21,7 @@ export interface Verdict {
 const VANISHED = 'The other submissions were removed, or no longer match the options of the run. '
 
 /**
- * @returns the number of new findings, without records that the service changed after the mirror last
- * read them (`moved`).
+ * @returns the number of new findings except `moved`: records that the service changed after the mirror last read them.
  */
 export function newFindings(run: ReconcileRunsTable): number {
   return findingKinds.reduce((total, kind) => total + run[kind], -run.moved)
@@ -60,7 +59,7 @@ export function verdictOf({ run }: Pick<ReportData, 'run'>): Verdict {
   const differences = differencesIn(run)
   if (run.repaired < differences) return { tone: 'left', title: 'Differences were found and left', text: differencesText(run) }
   if (run.lost > 0 || run.undelivered > 0) {
-    const title = run.lost > 0 ? 'The mirror agrees; its change log has holes' : 'The mirror agrees; a destination may lack changes'
+    const title = run.lost > 0 ? 'The mirror agrees; its change log has gaps' : 'The mirror agrees; a destination may lack changes'
     return {
       tone: 'left',
       title,
@@ -100,7 +99,7 @@ function differencesText(run: ReconcileRunsTable): string {
 }
 
 function lostText({ lost }: ReconcileRunsTable): string {
-  return lost === 0 ? '' : `The change log has ${pluralize(lost, 'hole')}. `
+  return lost === 0 ? '' : `The change log has ${pluralize(lost, 'gap')}. `
 }
 
 /** @returns the beginning of a sentence: `3 changes may not have reached a destination`. */

@@ -8,7 +8,7 @@ export const kindNames: Readonly<Record<FindingKind, string>> = {
   absent: 'No longer at the service',
   unreadable: 'Could not be read',
   undelivered: 'Delivery unconfirmed',
-  lost: 'Holes in the change log',
+  lost: 'Gaps in the change log',
   moved: 'Changed since the last read',
 }
 

@@ -20,9 +20,9 @@ export interface LogContext {
 }
 
 /**
- * Repairs `first_seq` and `last_seq` in `mirror_info`, and reports missing numbers in `changes`. A missing number means
- * that a row was deleted.
- * All accounts share the change log. The first run that finds a gap reports it as new, and later runs of any account
+ * Repairs wrong values of `first_seq` and `last_seq` in `mirror_info`; a dry run only reports them. Also reports
+ * missing numbers in `changes`. A missing number means that a row was deleted.
+ * All accounts share the change log. The first run that finds a gap reports the gap as new. Later runs of any account
  * report it as known.
  * Runs of chosen submissions skip this check.
  */
@@ -69,11 +69,11 @@ async function readWholeLog(q: Query, { runId, recorder }: LogContext, wrongEnds
     after = next
   }
   if (more === 0) return
-  const detail = `the change log has ${more} more holes; compare \`seq\` in \`changes\` with \`first_seq\` and \`last_seq\` in \`mirror_info\``
+  const detail = `the change log has ${more} more gaps; compare \`seq\` in \`changes\` with \`first_seq\` and \`last_seq\` in \`mirror_info\``
   await recorder.recordInBatches([finding({ kind: 'lost', entity: 'changes', known: await isGapReported(q, null, runId), detail })])
 }
 
-/** Removes numbers below `firstSeq`, because retention deleted these rows. */
+/** Removes numbers below `firstSeq`, because retention deleted the rows with these numbers. */
 function withoutExpired(gaps: readonly LogGap[], firstSeq: number): LogGap[] {
   return gaps.filter(({ last }) => last >= firstSeq).map(({ first, last }) => ({ first: Math.max(first, firstSeq), last }))
 }

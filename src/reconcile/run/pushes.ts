@@ -31,8 +31,8 @@ export interface PushContext {
 }
 
 /**
- * Reports changes of an account that may not have reached a destination. Except in a dry run, also recreates deleted
- * stream rows.
+ * Reports changes of an account that may not have reached a destination. Also recreates deleted rows of streams, so
+ * that waiting changes are sent. A dry run only reports.
  */
 export async function reportUndelivered(scope: PushContext, signal: AbortSignal): Promise<void> {
   const { db, account, options, recorder } = scope

@@ -29,8 +29,8 @@ export async function countSubmissions(q: Query, run: RunRow, signal: AbortSigna
 
 /**
  * Yields the submissions that a run must still check. Submissions that were never checked come first. The others follow
- * in order of their last check or reconciliation, oldest first.
- * So if the budget of a run ends early, the next run continues with the remaining submissions. Submissions that always
+ * by their last check or `reconciled_at`, whichever is later, oldest first.
+ * If the budget (time limit) ends a run, the next run continues with the remaining submissions. Submissions that always
  * fail don't use up the budget of every run.
  */
 export async function* submissionsOf(q: Query, run: RunRow, signal: AbortSignal): AsyncGenerator<Candidate> {
@@ -42,8 +42,8 @@ export async function* submissionsOf(q: Query, run: RunRow, signal: AbortSignal)
     return
   }
   const deferred = new DeferredSubmissions(async (id) => (await candidatesOf(q, account, options, [id])).filter(isOpen))
-  // Read the list only up to the newest time from before this run, because this run adds later times. The time comes
-  // from the database, because this process's clock may differ.
+  // Reads reconciled submissions only up to the `reconciled_at` that is the newest now, because this run adds later
+  // times. The newest time comes from the database, because this process's clock may differ.
   const newest = await newestReconciled(q, account)
   for await (const page of byId(q, run, signal)) {
     for (const one of page)
@@ -79,15 +79,15 @@ async function* byId(q: Query, run: RunRow, signal: AbortSignal): AsyncGenerator
     const last = page.at(-1)
     if (last === undefined || page.length < PAGE) return
     after = last.submissionId
-    // On SQLite, reads block the process. This lets deliveries and HTTP requests run between reads.
+    // Lets deliveries and HTTP requests run between reads, because reads block the process on SQLite.
     await turn()
   }
 }
 
 /**
  * True if a resumed run already checked the submission without reconciling it.
- * @param otherSince when the account's next other run started; null if there was none. Checks after this time may
- * belong to the other run.
+ * @param otherSince start of the account's next run; null if there was none. If the check came after this start,
+ * returns false, because the next run may have made the check.
  */
 function wasVisited({ submissions_done, started_at }: RunRow, { visitedAt }: Candidate, otherSince: TimeText | null): boolean {
   if (submissions_done === 0 || started_at === null || visitedAt === null || visitedAt < started_at) return false

@@ -48,7 +48,8 @@ export interface RunContext extends ServiceParts {
 }
 
 /**
- * Carries out a run until it is done, its budget ends, or it fails. After a database error, the run is resumed later.
+ * Carries out a run until the run is done, its budget (time limit) ends, or it fails. After a database error, the run
+ * is resumed later.
  * @returns the stored run.
  * @throws LeaseLostError if another process took over the run; database errors; the abort reason of `signal`.
  */
@@ -61,7 +62,7 @@ class RunWork {
   readonly #o: RunContext
   readonly #claim: RunClaim
   readonly #recorder: Recorder
-  /** Why the run stops. After this is set, no further submission starts. */
+  /** Why the run stops; null while the run continues. After a reason is set, no further submission starts. */
   #stop: RunStop | null = null
   /** Cancels the checks in flight. */
   readonly #abort = new AbortController()
@@ -91,7 +92,7 @@ class RunWork {
   async #run(signal: AbortSignal): Promise<RunRow> {
     const ended = new AbortController()
     const saving = this.#saveRegularly(ended.signal)
-    // Errors of `saving` abort the work and are thrown when `saving` is awaited below. This prevents
+    // An error of `saving` aborts the work, and is thrown where `saving` is awaited below. The empty handler prevents
     // an unhandled rejection.
     saving.catch(() => undefined)
     try {
@@ -138,7 +139,7 @@ class RunWork {
     const { db, database, clock, client } = this.#o
     const { run } = this.#claim
     const { account, options } = run
-    // Set first, so that a run that ends early also reports the total.
+    // Counts the submissions first, so that a run that ends early also reports the total.
     if (run.submissions_total === 0) this.#recorder.setTotal(await countSubmissions(db.read, run, signal))
     const problem =
       (await inactiveReason(db, account)) ?? (await identityProblem(db, clock, client, account, options.dry_run ?? false, signal))
@@ -146,7 +147,7 @@ class RunWork {
       this.#stop = { state: 'failed', note: problem }
       return
     }
-    // Runs before the checks, so that this report isn't skipped if the budget ends.
+    // Runs before the checks, so that this report isn't skipped if the budget (time limit) ends.
     await reportLost({ db, database, runId: run.run_id, options, recorder: this.#recorder }, signal)
     const concurrency = options.concurrency ?? this.#o.concurrency
     const parts: CheckContext = {
@@ -221,7 +222,7 @@ class RunWork {
     const isOutage = failure !== null && OUTAGE_CLASSES.has(failure.class)
     this.#unanswered = isOutage ? this.#unanswered + 1 : 0
     if (!isOutage || this.#unanswered < MAX_UNANSWERED_PER_READ * concurrency) return
-    const what = failure.class === 'auth' ? 'refuses every read' : 'no longer answers'
+    const what = failure.class === 'auth' ? 'rejects every read' : 'no longer answers'
     this.#stop ??= { state: 'failed', note: `the service ${what}: ${failure.reason}` }
   }
 
@@ -274,7 +275,7 @@ class RunWork {
 async function inactiveReason(db: Db, account: string): Promise<string | null> {
   const row = await findAccount(db.read, account)
   if (row === null || row.state === 'active') return null
-  return `account ${account} is ${row.state}: ${row.reason ?? 'no reason is known'}; see \`submission-mirror account list\``
+  return `account ${account} is ${row.state}: ${row.reason ?? 'no reason recorded'}; see \`submission-mirror account list\``
 }
 
 /**
@@ -307,5 +308,5 @@ async function identityProblem(
 }
 
 function credentialsProblem(error: AuthRefusedError): string {
-  return `the service refuses the credentials: ${error.message}; check client id, secret and base URL`
+  return `the service rejects the credentials: ${error.message}; check client id, secret and base URL`
 }

@@ -10,16 +10,16 @@ export interface CronSchedule {
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 const DAY_MS = 24 * HOUR_MS
-/** Clocks are never set back by more than this. */
+/** Maximum time by which a time zone sets its clocks back. */
 const MAX_SET_BACK_MS = 3 * HOUR_MS
 /** Eight years, the longest time between two February 29ths. */
 const MAX_DAYS = 8 * 366
 
 /**
  * @returns the last time at which a schedule was due. node-cron provides only the next time.
- * If clocks are set back and a local time occurs twice, only its first occurrence counts. If clocks are set forward and
- * a local time is skipped, the schedule is due at the moment of the clock change.
- * @throws Error if the schedule has no time within eight years.
+ * If clocks are set back and a local time occurs twice, only its first occurrence counts. If clocks are set forward
+ * over a local time, the schedule is due at the moment of the change.
+ * @throws Error if the schedule had no time in the last eight years.
  */
 export function lastSlot({ cron: expression, timeZone }: CronSchedule, nowMs: number): TimeText {
   const offset = offsetsOf(timeZone)
@@ -70,12 +70,13 @@ function* timesBefore(expression: string, latest: number): Generator<number> {
 
 /** @returns the moment at which clocks first show `time` or a later time. */
 function firstShown(time: number, offset: Offset): number {
-  // Offsets from UTC are shorter than one day.
+  // Offsets from UTC are shorter than one day. So `before` is the offset before the local time, and `after` is the
+  // offset after it.
   const before = offset(time - DAY_MS)
   const after = offset(time + DAY_MS)
   if (offset(time - before) === before) return time - before
   if (offset(time - after) === after) return time - after
-  // Clocks skip `time`. This searches for the moment at which the offset changes.
+  // Clocks skip `time`. The loop searches for the moment at which the offset changes.
   let [from, to] = [time - after, time - before]
   while (to - from > 1) {
     const middle = Math.floor((from + to) / 2)

@@ -34,8 +34,8 @@ const userBody = z.strictObject({
 const sessionBody = z.strictObject({ account, email: z.string() })
 
 /**
- * Adds the routes for keys, users, and portal sessions. If a request for keys or users has an `Authorization` header,
- * the token must be that of a portal session.
+ * Adds the routes for keys, users, and portal sessions. A request for keys or users may have an `Authorization` header.
+ * Its token must be the token of a portal session.
  */
 export function registerAccess(on: AdminRoutes): void {
   on('GET', '/keys', (running, request) => {

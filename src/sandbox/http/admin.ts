@@ -75,7 +75,7 @@ export function registerAdmin(app: FastifyInstance, on: AdminRoutes): void {
   })
 }
 
-/** @returns undefined for text that isn't JSON. No schema accepts undefined. */
+/** @returns the parsed JSON; undefined if the text isn't JSON. Every schema rejects undefined. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)

@@ -79,7 +79,7 @@ function registerSubmissions(on: AddRead, parts: BuiltParts): void {
   view('outstanding', '/outstanding-requirements', outstandingView)
   view('workspace', '/application-workspace', workspaceView)
   view('sessions', '/api-quotes/sessions', sessionsView)
-  // The specification mentions these reads without showing their paths or answers.
+  // The specification mentions the two reads below without showing their paths or answers.
   view('extra', '', submissionDetail)
   view('extra', '/markets', (submission) => ({
     submission_id: submission.id,
@@ -187,8 +187,8 @@ function marketGroups(submission: Submission, linesOff: AccountRecords['linesOff
 }
 
 /**
- * @returns the detail of a submission. Contains ids that no list shows, and a tax id. If a request created the
- * submission, the tax id is from that request. Otherwise the tax id derives from the insured's name.
+ * @returns the detail of a submission. The detail contains ids that no list shows, and a tax id. If a request created
+ * the submission, the tax id is from that request. Otherwise the tax id derives from the insured's name.
  */
 function submissionDetail(submission: Submission): unknown {
   const { id, facts } = submission

@@ -35,8 +35,8 @@ export function handler(parts: BuiltParts): Handle {
       const answer = await compute(caller)
       return answer.status === 200 ? { ...answer, body: answerOf(operation, answer.body, unshown) } : answer
     }
-    const isBeside = unshown.word('conflict_fields') === 'body'
-    return answer(reply, context, parts, isBeside ? () => besideDetail(respond, unshown) : respond)
+    const isInBody = unshown.word('conflict_fields') === 'body'
+    return answer(reply, context, parts, isInBody ? () => moveFieldsOutOfDetail(respond, unshown) : respond)
   }
 }
 
@@ -44,7 +44,7 @@ export function handler(parts: BuiltParts): Handle {
  * Moves the fields of a 409 from `detail` to the top level of the body. Leaves `assumptions_unconfirmed` unchanged,
  * because the specification shows its fields in `detail`.
  */
-async function besideDetail(compute: Compute, unshown: Unshown): Promise<Answer> {
+async function moveFieldsOutOfDetail(compute: Compute, unshown: Unshown): Promise<Answer> {
   try {
     return await compute()
   } catch (error) {

@@ -33,7 +33,7 @@ const registration = z.object({
   redirect_uris: z.array(z.string().max(2_000)).min(1).max(20),
 })
 
-/** Adds the authentication endpoints. They require no token. */
+/** Adds the authentication endpoints. These endpoints require no token. */
 export function registerOAuth(app: FastifyInstance, parts: BuiltParts, addresses: () => Addresses): void {
   const { activity, tokens, unshown } = parts
   const on = (

@@ -2,7 +2,10 @@ import type { FastifyInstance } from 'fastify'
 import { send } from './answers.ts'
 import { pageScript } from './page-script.ts'
 
-/** Content security policy. Allows scripts, styles, and requests only of the sandbox itself, and no inline scripts. */
+/**
+ * Content security policy. Allows scripts, styles, and requests only from the sandbox itself. Forbids inline scripts
+ * and styles.
+ */
 const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 

@@ -18,7 +18,8 @@ const DEFAULT_LIMIT = 50
 const MAX_EMPTY_PAGES = 3
 
 /**
- * Answers one page of a feed: items after the cursor, oldest first. A `limit` outside its range is clamped.
+ * @returns the answer with one page of a feed: items after the cursor, oldest first. A `limit` outside its range is
+ * clamped.
  * `next_cursor` is null only at the end of the feed.
  */
 export function page<T extends Positioned>(

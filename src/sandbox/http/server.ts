@@ -40,7 +40,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     forceCloseConnections: true,
     bodyLimit: BODY_LIMIT_BYTES,
     frameworkErrors: sendError,
-    // Allows long path parameters, so that a route handles an id that is too long like any invalid id.
+    // Allows long path parameters, so that a route rejects an overlong id like any other invalid id.
     routerOptions: { maxParamLength: maxHeaderSize },
     clientErrorHandler: ({ code }, socket) => sendWithoutRequest(socket, code, parts.unshown),
   })
@@ -90,8 +90,8 @@ function registerService(api: FastifyInstance, parts: BuiltParts, options: Sandb
   api.addContentTypeParser('application/x-www-form-urlencoded', { parseAs: 'string' }, (_request, body, done) => {
     done(null, new URLSearchParams(body.toString()))
   })
-  // Accepts bodies of any other type. Otherwise Fastify would reject such a request before a route
-  // records and answers it.
+  // Accepts bodies of all other content types. Otherwise Fastify would reject such a request before a route records and
+  // answers it.
   api.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
   registerWrites(api, parts)
   registerOpenApi(api, parts.unshown)
@@ -112,7 +112,7 @@ function observeAnswers(api: FastifyInstance, observe: (answer: SentAnswer) => v
   })
 }
 
-/** Serves the OpenAPI document with this sandbox's statuses. The document is built on first use. */
+/** Serves the OpenAPI document with this sandbox's error statuses. The document is built on first use. */
 function registerOpenApi(app: FastifyInstance, unshown: Unshown): void {
   let document: Promise<string> | undefined
   app.get('/openapi.json', async (_request, reply) => {

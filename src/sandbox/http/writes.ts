@@ -17,8 +17,8 @@ import { formOf, jsonOf, optionalJsonOf } from './body.ts'
 import { handler, pathIds } from './handle.ts'
 
 /**
- * Maximum size of a request body, in bytes. Large enough for a form with a file of more than 25 MB, which then gets the
- * error for large files.
+ * Maximum size of a request body, in bytes. Must exceed 25 MB, so that the route itself rejects files of more than
+ * 25 MB.
  */
 const BODY_LIMIT_BYTES = 40 * 1024 * 1024
 
@@ -31,7 +31,7 @@ interface WriteCall {
 }
 
 interface WriteRoutes {
-  /** Adds a write operation. `act` returns the body of the answer; its status is 200. */
+  /** Adds a write operation. `act` returns the body of the answer. The status is 200. */
   on(method: 'POST' | 'PUT', path: string, act: (call: WriteCall) => unknown): void
   /** Adds a write operation below a submission. If the submission is unknown, the answer is 404. */
   onSubmission(method: 'POST' | 'PUT', path: string, act: (call: WriteCall, submission: Submission) => unknown): void

@@ -36,7 +36,7 @@ export interface Account {
   readonly readOnly: Credential
   /** The key of a partner that acts as the brokerage. */
   readonly partner: Credential
-  /** Scopes that connected apps may have. The brokerage sets them by its programmatic-access controls. */
+  /** Scopes that connected apps may have. The brokerage sets these scopes in its programmatic-access controls. */
   programmaticScopes: readonly Scope[]
   /** The admin, then the producer, then users added later. */
   readonly users: User[]
@@ -76,7 +76,7 @@ export function addCredential(prng: Prng, account: Account, label?: string, gran
   return credential
 }
 
-/** @returns the address of a user that machine credentials may send as `producer_email`. */
+/** @returns a user's e-mail address that machine credentials may send as `producer_email`. */
 export function producerOf(account: Account): string {
   return account.users[1]?.email ?? ''
 }

@@ -29,7 +29,7 @@ interface RequestSeen {
 /** Totals since the sandbox started. */
 export interface Counts {
   readonly deliveries: {
-    /** Includes duplicates. Excludes deliveries that were lost before they were queued. */
+    /** Number of queued deliveries, including duplicates. Excludes deliveries lost before they were queued. */
     queued: number
     tries: number
     acknowledged: number

@@ -95,8 +95,8 @@ export function reopen({ world }: BuiltParts, submission: Submission, laneId: st
 }
 
 /**
- * Applies an uploaded file. If the file's name mentions loss runs, the file satisfies the need for loss runs in
- * current and future lanes.
+ * Applies an uploaded file. If the file's name mentions loss runs (reports of earlier claims), current and future
+ * lanes no longer require loss runs. Other files have no effect.
  */
 export function applyFile(parts: BuiltParts, submission: Submission, name: string, atMs: number): void {
   if (!LOSS_RUNS.test(name)) return
@@ -108,8 +108,8 @@ const LOSS_RUNS = /loss.?run/i
 
 /**
  * Applies the files of a reply in the thread. If only one required file is open, the reply provides this file.
- * Otherwise the reply provides each required file whose label has a word of five or more letters that also occurs in
- * the reply or in a file name.
+ * Otherwise, the reply provides each required file whose label shares a word with the reply's text or file names. Only
+ * words of five or more letters count.
  */
 export function applyReply(
   parts: BuiltParts,

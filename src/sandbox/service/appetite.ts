@@ -7,8 +7,8 @@ import { Refusal } from './refusal.ts'
 import type { Unshown } from './unshown.ts'
 
 /**
- * Counts an appetite question. Both appetite operations share one daily limit. A day is a UTC day
- * of the service's clock.
+ * Counts an appetite question, which asks which markets take a risk. Both appetite operations share one daily limit. A
+ * day is a UTC day of the service's clock.
  * @throws Refusal if the daily limit is reached.
  */
 export function countQuestion({ appetite }: AccountRecords, unshown: Unshown, atMs: number): void {

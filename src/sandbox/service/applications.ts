@@ -16,7 +16,7 @@ interface Ground {
   readonly revision: number
 }
 
-/** @returns a "SourceReference" of the specification for an explicit value. */
+/** @returns a `SourceReference` (a type of the specification) for a value that the source contains literally. */
 export function sourceFrom(source_id: string, channel: string, content_hash = source_id) {
   return { source_id, content_hash, channel, evidence: 'explicit', snippet: null, extractor_version: null }
 }
@@ -68,7 +68,7 @@ export function applicationOf(submission: Submission, lane: Lane) {
 
 export type Application = NonNullable<ReturnType<typeof applicationOf>>
 
-/** @returns the revision of the submission's facts. Each saved command raises it by one. */
+/** @returns the revision of the submission's facts. Each saved command raises the revision by one. */
 export function factRevision({ records }: Submission): number {
   return 1 + Object.values(records.applications).reduce((sum, { commands }) => sum + commands, 0)
 }
@@ -107,7 +107,7 @@ function generated({ facts, taxId }: Submission, session: CarrierSession): Groun
 
 /**
  * Content of an application whose submission was created by a request. Known answers come from the submission's
- * records. Missing questions stay open. All other questions get the answer that favors the insured.
+ * records. Questions in `missing_questions` stay open. All other questions get the answer that favors the insured.
  */
 function created({ facts, records, taxId }: Submission, { rail }: Lane, session: CarrierSession): Ground {
   const program = programOf(rail.program_id)

@@ -45,18 +45,15 @@ export class Authorizations {
     this.#options = options
   }
 
-  /**
-   * Query of the latest request without a `problem`. Null after an approval or a denial, and after a request with a
-   * `problem`.
-   */
+  /** Query of the latest request; null if that request had a `problem`, or was approved or denied. */
   get latest(): URLSearchParams | null {
     return this.#latest
   }
 
   /**
    * Reads the query of `/oauth/authorize`.
-   * @throws OAuthError if the client is unknown or the redirect URI isn't registered. The browser must not be
-   * redirected then.
+   * @throws OAuthError if the client is unknown or the redirect URI isn't registered. In this case, the browser must
+   * not be redirected.
    */
   read(query: URLSearchParams): AuthorizationRequest {
     const client = this.#options.clients.read(query.get('client_id') ?? '')

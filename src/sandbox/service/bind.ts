@@ -27,7 +27,7 @@ export const bindStatuses = [
   'expired',
 ] as const
 export type BindStatus = (typeof bindStatuses)[number]
-/** After one of these statuses, the lane can be bound again. */
+/** Statuses of a bind request after which its lane can be bound again. */
 const ENDED: readonly string[] = ['bind_failed', 'cancelled', 'declined', 'expired']
 
 /**
@@ -88,8 +88,8 @@ export function bindOf(submission: Submission, id: string): BindRecord {
 }
 
 /**
- * Submits a draft. Its status changes only if the variant `bind_submit_status` is `submitted`. Otherwise, only the
- * admin route changes the status.
+ * Submits a draft. The draft's status changes only if the variant `bind_submit_status` is `submitted`. Otherwise, only
+ * the admin route changes the status.
  * @throws Refusal in these cases:
  * - the bind request is unknown (404)
  * - the carrier collects card payment in the portal (422)
@@ -132,7 +132,7 @@ function confirmAssumptions(draft: BindRecord, attested: boolean | readonly stri
 
 /**
  * Satisfies a contingency with a file.
- * @throws Refusal if the bind request or contingency is unknown (404), the status isn't `drafted` (409), or
+ * @throws Refusal if the bind request or contingency is unknown (404), the bind request isn't `drafted` (409), or
  * the file is invalid.
  */
 export function uploadContingency(
@@ -157,7 +157,7 @@ export function uploadContingency(
 
 const progress: readonly string[] = ['drafted', 'submitted', 'sent', 'binder_received', 'bound']
 /**
- * Statuses that never change. `bind_failed` may still change, because the service calls a failed
+ * Statuses of a bind request that never change. `bind_failed` may still change, because the service calls a failed
  * bind request "under review".
  */
 const FINAL: readonly string[] = ['cancelled', 'declined', 'expired']
@@ -172,7 +172,7 @@ function checkMove({ id, status }: BindRecord, to: BindStatus): void {
 /**
  * Changes the status of a bind request. The specification doesn't say when the service changes a status. The status
  * `bound` adds an event and creates a policy.
- * @throws RangeError if the status would move backwards, or is final.
+ * @throws RangeError if the status is final, would move backwards, or can't follow the current status.
  */
 export function moveBind(world: World, submission: Submission, bind: BindRecord, to: BindStatus, atMs: number) {
   checkMove(bind, to)

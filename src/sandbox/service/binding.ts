@@ -3,11 +3,6 @@ import { uuidOf } from '../world/ids.ts'
 import type { Assumption, BindRecord, Contingency } from '../world/records.ts'
 import type { Lane, Submission } from '../world/submission.ts'
 
-/**
- * Fields of an answer. Bind requests of generated lanes derive from the lanes. About half of the quoted lanes have a
- * bind request. Every bound lane has a bind request and a policy.
- */
-
 type Answer = Readonly<Record<string, unknown>>
 
 /** @returns the id of a lane's newest bind request; null if there is none. */
@@ -17,6 +12,7 @@ export function bindRequestIdOf(submission: Submission, lane: Lane): string | nu
   return asked?.id ?? (brief === null ? generatedId(lane) : null)
 }
 
+/** About half of the quoted lanes have a bind request. Every bound lane has one. */
 function generatedId({ rail }: Lane): string | null {
   const id = uuidOf(`bind ${rail.submission_market_id}`)
   const isRequested = rail.bound || (rail.quotes.length > 0 && Number.parseInt(id.slice(0, 1), 16) < 8)

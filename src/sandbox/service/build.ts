@@ -30,7 +30,7 @@ export function buildParts(options: SandboxOptions): BuiltParts {
   const saved = options.stateFile === undefined ? null : readState(options.stateFile, owner)
   const clock = clockFor(options, saved)
   const seeded = new Prng(owner.seed)
-  // A process with saved state gets other random numbers. Otherwise its new ids would equal ids of earlier processes.
+  // With saved state, each process gets its own random numbers. Otherwise new ids would equal ids of earlier processes.
   const prng = saved ? seeded.fork(`run ${saved.runs}`) : seeded
   let stateFile: StateFile | null = null
   const touch = () => stateFile?.touch()
@@ -153,9 +153,9 @@ function announceTo(
 }
 
 /**
- * Parts that are saved in the state file, by name. They are restored in this order. `accounts` is first, because other
- * parts refer to accounts. `deliveries` is last, because its restored deliveries are sent immediately. If the shape of
- * a part changes, increase `STATE_VERSION` in state-file.ts.
+ * Parts that are saved in the state file, by name, in the order in which they are restored. `accounts` is first,
+ * because other parts refer to accounts. `deliveries` is last, because its restored deliveries are sent immediately. If
+ * the shape of a part changes, increase `STATE_VERSION` in state-file.ts.
  */
 function statefulParts(parts: BuiltParts): Readonly<Record<string, Stateful>> {
   const { accounts, deliveries, grants, options, schedule, story, tokens, world } = parts
@@ -177,7 +177,7 @@ function statefulParts(parts: BuiltParts): Readonly<Record<string, Stateful>> {
 
 type Saved = Omit<Account, 'eventTypes'> & Partial<Pick<Account, 'eventTypes'>>
 
-/** Saves and restores accounts. If the options contain an endpoint or event types, they replace the saved values. */
+/** Saves and restores accounts. An endpoint or event types in the options replace the saved values. */
 function accountsState(accounts: ReadonlyMap<string, Account>, options: SandboxOptions) {
   return {
     toState(): Saved[] {

@@ -59,7 +59,7 @@ export function createSubmission(parts: BuiltParts, caller: Caller, input: unkno
   return submission
 }
 
-/** Releases a held submission. For other submissions, only returns the status. */
+/** Releases a held submission. Leaves other submissions unchanged. */
 export function finalize(parts: BuiltParts, submission: Submission, atMs: number): PlainObject {
   const wasHeld = submission.facts.marketing_status === 'not_started'
   if (wasHeld) parts.life.startMatching(submission, atMs)
@@ -72,7 +72,7 @@ export function finalize(parts: BuiltParts, submission: Submission, atMs: number
 }
 
 /**
- * @returns the state of the risk.
+ * @returns the US state of the risk; an empty text if unknown.
  * @throws Refusal if `primary_state` differs from the state of the mailing address.
  */
 function stateOf({ primary_state, applicant, locations }: SubmissionCreate): string {
@@ -110,9 +110,9 @@ function isLive({ facts, lanes }: Submission): boolean {
 /**
  * Refuses a submission if a live submission for the same insured exists. Exception: with `mode: rater`, the caller's
  * own live rater submissions are allowed if no programs collide. A program of the new submission collides with a
- * program of the same market in a live submission in these cases:
- * - the live submission has no lines of business, or shares one with the new submission
- * - both are the same program, and its market has an API, so both submissions would share one carrier application
+ * program of the live submission if both belong to the same market, in these cases:
+ * - the live submission has no lines of business, or shares a line with the new submission
+ * - both programs are the same, and the market has an API, so the submissions would share one carrier application
  */
 function refuseCollision(all: readonly Submission[], body: SubmissionCreate, createdBy: string): void {
   const name = body.applicant.insured_name.trim().toLowerCase()

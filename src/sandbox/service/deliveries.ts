@@ -147,7 +147,7 @@ export class Deliveries {
 
   /** Resolves when every pending delivery waits for the clock. */
   async settled(): Promise<void> {
-    // Lets tasks that the clock woke run first.
+    // Waits one turn of the event loop, so that tasks that the clock woke run first.
     await new Promise((resolve) => setImmediate(resolve))
     if (this.#busy === 0) return
     await new Promise<void>((resolve) => this.#whenQuiet.push(resolve))
@@ -288,7 +288,7 @@ export class Deliveries {
       delivery.record.lastStatus = answer.statusCode
       return answer.statusCode >= 200 && answer.statusCode < 300
     } catch {
-      // The receiver refused, disconnected, or was too slow, or the sandbox is closing.
+      // The receiver refused the connection, disconnected, or was too slow. Or the sandbox is closing.
       return false
     }
   }

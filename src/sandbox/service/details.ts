@@ -6,10 +6,9 @@ import type { Submission } from '../world/submission.ts'
 import { applicationOf, factRevision, sourceFrom } from './applications.ts'
 
 /**
- * An outstanding item of a submission. All answers in this file derive from the lanes: what a lane still needs becomes
- * an outstanding item, and its carrier session becomes an application.
+ * Something that a lane still needs from the broker. While a submission is held, its items come from the matching
+ * programs.
  */
-
 interface OutstandingItem {
   readonly label: string
   readonly source: string
@@ -26,8 +25,8 @@ function file(label: string): OutstandingItem {
 }
 
 /**
- * @returns programs that match a held submission, each with its open questions and files. The broker can provide both
- * before the release. Empty if the submission isn't held.
+ * @returns programs that match a held submission, each with its open questions and files. The broker can answer the
+ * questions and send the files before the release. Empty if the submission isn't held.
  */
 function heldPrograms(submission: Submission) {
   const { answers, brief, provided } = submission.records
@@ -39,7 +38,7 @@ function heldPrograms(submission: Submission) {
   }))
 }
 
-/** @returns the outstanding items. Each appears once, with all markets that need it. */
+/** @returns the outstanding items. Each item appears once, with all markets that need it. */
 export function outstandingView(submission: Submission) {
   const lanes = submission.shownLanes
   const items = new Map<string, OutstandingItem & { markets: string[] }>()
@@ -95,7 +94,7 @@ export function workspaceView(submission: Submission): Readonly<Record<string, u
   }
 }
 
-/** @returns the carrier sessions. Each contains its missing questions as JSON text. */
+/** @returns the carrier sessions. Each session contains its missing questions as JSON text. */
 export function sessionsView(submission: Submission): readonly Readonly<Record<string, unknown>>[] {
   return submission.shownLanes.flatMap(({ session }) =>
     session === null

@@ -15,7 +15,7 @@ interface Device {
   polledAtMs: number | null
 }
 
-/** Letters of user codes. Vowels and ambiguous letters are left out (RFC 8628, 6.1). */
+/** Letters of user codes, without vowels and Y, so that no code spells a word (RFC 8628, 6.1). */
 const LETTERS = [...'BCDFGHJKLMNPQRSTVWXZ']
 /** A client that polls too early must add this to its interval (RFC 8628, 3.5). */
 const SLOW_DOWN_SECONDS = 5

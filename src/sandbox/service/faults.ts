@@ -28,7 +28,7 @@ export const operations = [
 export type Operation = (typeof operations)[number]
 
 /**
- * Fields that limit when a fault occurs. Without them, the fault occurs every time.
+ * Fields that limit when a fault occurs. Without these fields, the fault occurs every time.
  * @param striking the operations in which the fault can occur.
  */
 function limits<const O extends readonly Operation[]>(striking: O) {
@@ -37,7 +37,7 @@ function limits<const O extends readonly Operation[]>(striking: O) {
     submissionId: z.string().toLowerCase().optional(),
     operation: z.enum(striking).optional(),
     probability: z.number().min(0).max(1).default(1),
-    /** The fault occurs at most this many times. */
+    /** Maximum number of times that the fault occurs. */
     count: z.int().positive().optional(),
   }
 }
@@ -78,7 +78,7 @@ export const faultSchema = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('no_next_cursor'), ...inFeeds }),
   /** Answers an empty page with a new cursor, at most three times in a row. */
   z.strictObject({ kind: z.literal('empty_page'), ...inFeeds }),
-  /** Answers some of the page's items, with a cursor even at the end of the feed. */
+  /** Answers some or all of the page's items, with a cursor even at the end of the feed. */
   z.strictObject({ kind: z.literal('short_page'), ...inFeeds }),
   /** A new token expires after `ms`, which is earlier than announced. */
   z.strictObject({ kind: z.literal('token_dies_early'), ms: ms.default(0), ...inTokens }),
@@ -97,7 +97,7 @@ export const faultSchema = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('reorder'), ms: ms.default(1_000), ...inDeliveries }),
   /** Sends the delivery `ms` later. Later deliveries of the submission wait for it. */
   z.strictObject({ kind: z.literal('delay'), ms: ms.default(1_000), ...inDeliveries }),
-  /** `Date` headers and timestamps of signatures are `ms` ahead. */
+  /** Adds `ms` to the times in `Date` headers and signatures. */
   z.strictObject({ kind: z.literal('clock_skew'), ms: z.number().int(), ...limits(operations) }),
 ])
 
@@ -116,8 +116,8 @@ export type Preset = (typeof presets)[number]
 
 const readOperations = ['events', 'thread', 'requirements', 'outstanding', 'workspace', 'sessions'] as const satisfies readonly Operation[]
 /**
- * Error answers to reads in the preset `all`. Token requests get none of these, because there they would mean that
- * the credential was revoked.
+ * Error answers to reads in the preset `all`. Token requests get none of these errors, because a rejected token request
+ * would mean that the credential was revoked.
  */
 const refusals = [
   { status: 401 },

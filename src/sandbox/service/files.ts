@@ -8,7 +8,8 @@ interface DocumentFile {
 }
 
 /**
- * @returns the file at a path below the base URL; undefined if no submission has it. Each call returns the same bytes.
+ * @returns the file at a path below the base URL; undefined if no submission has such a file. Each call returns the
+ * same bytes.
  */
 export function fileAt(submissions: readonly Submission[], path: string): DocumentFile | undefined {
   const stored = submissions.flatMap(({ records }) => records.documents).find(({ id }) => path === `/broker/finalized-documents/${id}/pdf`)

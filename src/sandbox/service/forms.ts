@@ -22,7 +22,7 @@ const acordTitles: Readonly<Record<string, string>> = {
 const trades = ['Contractors', 'Restaurant', 'Trucking', 'Cyber', 'Errors and Omissions', 'Habitational', 'Garage', 'Hospitality'] as const
 const kinds = ['Supplement', 'Loss Summary', 'Statement of Values', 'No Known Loss Letter', 'Driver List', 'Subcontractor List'] as const
 
-/** All forms: more than the 50 that a search returns at most. */
+/** All forms: more than `MAX_RESULTS`, so that a search may have more matches than it returns. */
 const formCatalog: readonly FormItem[] = [
   ...Object.entries(acordTitles).map(([number, title]) => ({
     form_key: `acord_${number}`,

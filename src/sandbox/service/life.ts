@@ -26,7 +26,7 @@ export class Life {
     this.#schedule = schedule
   }
 
-  /** Starts marketing: changes the status from `not_started` to `matching`. The lanes appear 300 s later. */
+  /** Starts marketing: changes `marketing_status` from `not_started` to `matching`. The lanes appear 300 s later. */
   startMatching(submission: Submission, atMs: number): void {
     const patch = { marketing_status: 'matching', marketing_hint: 'Matching usually takes about five minutes.' } as const
     this.#world.play(submission.account, submission.id, [{ do: 'facts', patch }], atMs)

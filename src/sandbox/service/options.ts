@@ -46,7 +46,7 @@ export interface SandboxOptions {
   readonly clockKind?: ClockKind
   /** Speed of a fast clock. Default: 60. */
   readonly clockFactor?: number
-  /** Ids, names, stories, and secrets derive from the seed. */
+  /** Ids, names, stories, and secrets derive from the seed. Default: `sandbox`. */
   readonly seed?: string
   /** Default: one account named `default`. */
   readonly accounts?: readonly AccountOptions[]
@@ -61,18 +61,21 @@ export interface SandboxOptions {
    * same seed and reference time give the same data. Default: now.
    */
   readonly startMs?: number
-  /** File that keeps the state between runs. Without it, the state isn't saved. */
+  /** File that keeps the state between runs. Without a file, the state isn't saved. */
   readonly stateFile?: string
   readonly faults?: Preset | readonly FaultInput[]
   readonly eventsPayload?: EventsPayload
-  /** Prefix of the signature headers, as in `svix-signature`. */
+  /** Prefix of the signature headers, as in `svix-signature`. Default: `svix`. */
   readonly signatureHeaders?: 'svix' | 'webhook'
   /**
    * Whether to offer the lists `/broker/submissions` and `/broker/insureds`. The specification doesn't define
    * these lists. Default: false.
    */
   readonly lists?: boolean
-  /** Waits between attempts of a delivery. After the last attempt, the delivery is dead-lettered. */
+  /**
+   * Waits between attempts of a delivery. After the last attempt, the delivery is dead-lettered. Default:
+   * `RETRY_SCHEDULE_MS`.
+   */
   readonly retryScheduleMs?: readonly number[]
   /** Time limit of one attempt. Default: 10 s, like the service. */
   readonly deliveryTimeoutMs?: number

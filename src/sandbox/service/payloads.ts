@@ -3,7 +3,7 @@ import type { EventsPayload } from './options.ts'
 import type { Unshown } from './unshown.ts'
 import { deliveredEvent, deliveredMessage } from './variants.ts'
 
-/** Content of a delivery. It isn't signed yet. */
+/** Content of a delivery, before signing. */
 export interface Payload {
   readonly type: string
   readonly body: string

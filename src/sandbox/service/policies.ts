@@ -2,7 +2,9 @@ import { uuidOf } from '../world/ids.ts'
 import type { Lane, Submission } from '../world/submission.ts'
 import { policyIdOf } from './binding.ts'
 
-/** Surplus-lines tax as a share of the net premium, and fee in cents. Only policies of specialty programs have them. */
+/**
+ * Surplus-lines tax (a share of the net premium) and fee (in cents). Only policies of specialty programs include them.
+ */
 const SURPLUS_LINES_TAX = 0.0485
 const SURPLUS_LINES_FEE_CENTS = 15_000
 const COMMISSION_RATES = { instant_quote: 0.12, binding: 0.15, specialty: 0.1 } as const

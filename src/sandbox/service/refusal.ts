@@ -18,7 +18,8 @@ export class Refusal extends Error {
 
 /**
  * @returns the parsed body.
- * @throws Refusal with a list of problems, each with `loc`, `msg`, and `type`.
+ * @throws Refusal if the body doesn't match `schema`. The refusal lists the problems, each with `loc`, `msg`, and
+ * `type`.
  */
 export function parseBody<T extends z.ZodType>(schema: T, body: unknown, place: 'body' | 'query' = 'body'): z.output<T> {
   const parsed = schema.safeParse(body)

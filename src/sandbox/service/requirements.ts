@@ -18,8 +18,8 @@ export function requirementsView(submission: Submission, nowMs: number): Require
 }
 
 /**
- * Adds the id of the lane's bind request. Clients couldn't find this id otherwise, because the specification has no
- * list of bind requests.
+ * Adds the id of the lane's bind request. Clients find the id only here, because the specification has no list of bind
+ * requests.
  */
 function marketOf(submission: Submission, lane: Lane): MarketReadiness {
   const bindRequestId = bindRequestIdOf(submission, lane)

@@ -46,8 +46,8 @@ const plainFacts: SubmissionFacts = {
 export const BASE_PATH = '/api/v1'
 
 /**
- * A running emulator, with everything that tests can change or inspect. Changes send deliveries, unless a comment says
- * otherwise. Methods throw RangeError if an account, submission, or item is unknown.
+ * A running emulator, with everything that tests can change or inspect. New events and messages are delivered, unless a
+ * comment says otherwise. Methods throw RangeError if an account, submission, or item is unknown.
  */
 export class Sandbox {
   /** Such as `http://127.0.0.1:8090`. */
@@ -109,7 +109,7 @@ export class Sandbox {
 
   /**
    * Adds a submission without lanes, events, and messages.
-   * @returns its id.
+   * @returns the submission's id.
    */
   addSubmission(account: string, init: { submissionId?: string; facts?: Partial<SubmissionFacts> } = {}): string {
     const facts = { ...plainFacts, ...init.facts }
@@ -136,7 +136,9 @@ export class Sandbox {
     this.#play(account, submissionId, [{ do: 'patch_lane', laneId, patch }])
   }
 
-  /** Shows a hidden lane and its events so far. */
+  /**
+   * Shows a hidden lane and its events so far. These events are delivered only with the variant `announce_late=yes`.
+   */
   revealLane(account: string, submissionId: string, laneId: string): void {
     this.#play(account, submissionId, [{ do: 'reveal', laneId }])
   }
@@ -153,7 +155,7 @@ export class Sandbox {
     return this.addEvents(account, submissionId, [init], entry)[0] as MarketEvent
   }
 
-  /** Adds events. One delivery contains them all. */
+  /** Adds events. One delivery contains all of these events. */
   addEvents(account: string, submissionId: string, inits: readonly EventInit[], entry: Entry = {}): MarketEvent[] {
     const actions = inits.map((event): Action => ({ do: 'event', event }))
     return this.#play(account, submissionId, actions, entry).events

@@ -13,14 +13,14 @@ export interface Due {
 }
 
 /**
- * Maximum duration of one timer in ms. When it ends, the schedule reads the clock again, because the clock
- * may have been set.
+ * Maximum duration of one timer in ms. After each timer, the schedule reads the clock again, because the clock may have
+ * been set.
  */
 const LONGEST_WAIT_MS = 3_600_000
 
 /**
- * Carries out entries in order of their time. If an entry adds another entry whose time has passed, the same run
- * carries out the added entry. One timer serves all entries, with any kind of clock.
+ * Carries out entries in order of their time. If an entry adds another entry whose time has passed, the added entry
+ * is carried out without waiting. One timer serves all entries, with any kind of clock.
  */
 export class Schedule {
   readonly #clock: Clock

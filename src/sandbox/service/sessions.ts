@@ -22,7 +22,7 @@ export interface TokenPair {
 
 interface RefreshToken {
   readonly token: string
-  /** Id of the session. All tokens of one session share it. */
+  /** Id of the session. All tokens of a session share this id. */
   readonly family: string
   readonly approval: Approval
   readonly expiresAtMs: number
@@ -37,7 +37,7 @@ interface SessionsOptions {
   readonly unshown: Unshown
 }
 
-/** Sessions of users. A refresh token works once, and its use returns the next one. */
+/** Sessions of users. A refresh token works once. Its use returns a new refresh token. */
 export class Sessions {
   readonly #options: SessionsOptions
   readonly #refreshTokens = new Map<string, RefreshToken>()

@@ -3,7 +3,8 @@ import { replaceFile } from '../../base/durable-file.ts'
 import { codeOf, UsageError } from '../../base/errors.ts'
 
 /**
- * Version of the state file's format. Increase it when the JSON of the file, or of a `toState` result, changes shape.
+ * Version of the state file's format. Increase the version when the JSON of the file or of a `toState` result changes
+ * shape.
  */
 const STATE_VERSION = 2
 const WRITE_DELAY_MS = 200
@@ -32,7 +33,7 @@ export interface SavedState extends StateOwner {
 }
 
 /**
- * @returns null if the file doesn't exist.
+ * @returns the saved state; null if the file doesn't exist.
  * @throws UsageError if the file is unreadable or invalid, or has another version, seed, or accounts.
  */
 export function readState(path: string, owner: StateOwner): SavedState | null {
@@ -89,7 +90,7 @@ export class StateFile {
     this.#options = options
   }
 
-  /** Marks the state as changed. It is saved after 200 ms, or earlier by `persist`. */
+  /** Marks the state as changed. The state is saved after 200 ms, or earlier by `persist`. */
   touch(): void {
     if (this.#isClosed) return
     this.#isDirty = true

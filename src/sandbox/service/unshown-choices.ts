@@ -1,6 +1,6 @@
 /**
- * Choices that the specification leaves open. `row` names the place that leaves the choice open. The default is
- * `value`, or the first of `values`. Clients must expect the other values too. Statuses of errors are in
+ * Choices that the specification leaves open. `row` names the place in the specification. The default is `value`, or
+ * the first of `values`. Clients must expect the other values too. Statuses of errors are in
  * `client/openapi/conditions.ts`. `variants.ts` applies some of these choices to answers.
  */
 

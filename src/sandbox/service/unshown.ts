@@ -17,15 +17,15 @@ export interface Choice {
   readonly choice: string | number | boolean | readonly number[]
   /** Option that sets the choice. */
   readonly option: string
-  /** The other values, or a description of them. */
+  /** Possible values except the current value, or a description of the possible values. */
   readonly alternatives: readonly (string | number | boolean)[]
 }
 
 const MAX_NUMBER = 1_000_000_000
 
 /**
- * Values of all choices that the specification leaves open. To add a choice, add a line in `unshown-choices.ts`. For a
- * status, add it in `client/openapi/conditions.ts`.
+ * Values of all choices that the specification leaves open. To add a choice, add a line in `unshown-choices.ts`.
+ * For the HTTP status of an error, add a line in `client/openapi/conditions.ts` instead.
  */
 export class Unshown {
   readonly #values = new Map<string, string | number>()
@@ -39,14 +39,13 @@ export class Unshown {
   }
 
   /**
-   * @returns the HTTP status of an error: the status in the specification, or the chosen status if the
-   * specification leaves it open.
+   * @returns the HTTP status of an error. If the specification leaves the status open, returns the chosen status.
    */
   status(name: ConditionName): number {
     return (this.#values.get(name) as number | undefined) ?? conditionOf(name).status
   }
 
-  /** @returns a limit or a time. The name ends with its unit. */
+  /** @returns a limit or a time. The name of a time ends with its unit. */
   number(name: NumberName): number {
     return this.#values.get(name) as number
   }

@@ -59,8 +59,8 @@ const contents: Readonly<Record<string, Change>> = {
 }
 
 /**
- * @returns the markets. With the variant `programs_of_lane=two`, a second program of the same lane follows each
- * market with a lane.
+ * @returns the markets. With the variant `programs_of_lane=two`, a second program of the same lane is added after each
+ * market that has a lane.
  */
 function withMarkets(markets: readonly Part[], unshown: Unshown): readonly Part[] {
   if (unshown.word('programs_of_lane') === 'one') return markets

@@ -126,8 +126,8 @@ export function writesIn(state: string): boolean {
 
 /**
  * @param linesOff disabled lines of business, by program id.
- * @returns the programs that accept the submission's state and some of its lines of business, each with these lines. If
- * a partner chose programs, considers only the chosen programs.
+ * @returns the programs that accept the submission's state and at least one of its lines, each with the accepted lines.
+ * If a partner chose programs, considers only the chosen programs.
  */
 export function matchingPrograms({ facts, records }: Submission, linesOff: Readonly<Record<string, readonly string[]>>) {
   const { brief } = records

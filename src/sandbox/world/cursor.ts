@@ -14,8 +14,8 @@ export interface Cursor {
 }
 
 /**
- * In base64, these bytes are `+/+/`. If a client sends a cursor without percent-encoding, the
- * cursor is therefore invalid.
+ * In base64, these bytes are `+/+/`. If a client sends a cursor without percent-encoding, `+` becomes a space, and the
+ * cursor is invalid.
  */
 const PREFIX = Buffer.from([0xfb, 0xff, 0xbf])
 
@@ -30,7 +30,7 @@ export function encodeCursor(scope: string, cursor: Cursor): string {
   return padded.toString('base64')
 }
 
-/** @returns null if `text` isn't a cursor of this scope. */
+/** @returns the cursor; null if `text` isn't a cursor of this scope. */
 export function decodeCursor(scope: string, text: string): Cursor | null {
   const bytes = Buffer.from(text, 'base64')
   if (!bytes.subarray(0, PREFIX.length).equals(PREFIX)) return null

@@ -43,7 +43,7 @@ export class Feed<T extends Positioned> {
 
   /**
    * Shows the hidden items that match.
-   * @returns these items.
+   * @returns the items that were hidden.
    */
   reveal(matches: (item: T) => boolean): T[] {
     const hidden = this.#entries.filter((entry) => !entry.visible && matches(entry.item))

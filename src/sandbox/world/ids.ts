@@ -7,8 +7,7 @@ export function uuidOf(text: string): string {
 }
 
 /**
- * @returns a tax id derived from the insured's name. The sandbox shows it in facts and answers. A mirror
- * must not store it.
+ * @returns a tax id derived from the insured's name. Facts and answers show this tax id. A mirror must not store it.
  */
 export function taxIdOf(insuredName: string): string {
   const digits = BigInt(`0x${createHash('sha256').update(`tax id of ${insuredName}`).digest('hex')}`)
@@ -19,7 +18,7 @@ export function taxIdOf(insuredName: string): string {
 
 /**
  * @returns the id of an insured, derived from the account and the name. For the account `default`, the id derives from
- * the name only. Otherwise, ids in existing state files would change.
+ * the name only, because existing state files contain such ids.
  */
 export function insuredIdByName(account: string, name: string): string {
   return uuidOf(account === 'default' ? `insured ${name}` : `insured ${account} ${name}`)

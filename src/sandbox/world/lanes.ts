@@ -6,7 +6,7 @@ import { labelOf } from './questions.ts'
 import type { LaneInit, LanePatch, Submission } from './submission.ts'
 import type { CarrierSession, RailQuote, RequirementItem, SourceOffer } from './wire.ts'
 
-/** Matches about one presentation id in 64. The document of such an offer is on another host. */
+/** Matches the presentation ids of about one offer in 64. The documents of these offers are on another host. */
 const ON_ANOTHER_HOST = /^4[0-3]/
 
 interface Opening {
@@ -199,8 +199,8 @@ function dollars(cents: number): string {
 
 /**
  * @param lines the submission's lines of business that the program takes.
- * @returns the program's lane. Unanswered questions are in the carrier's session. If the lane has no session, they
- * are in the requirements.
+ * @returns the program's lane. Unanswered questions are in the carrier's session. If the lane has no session, the
+ * questions are in the requirements.
  */
 export function openLane(submission: Submission, program: Program, lines: readonly string[], atMs: number): LaneInit {
   const { market } = program

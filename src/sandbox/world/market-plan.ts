@@ -20,10 +20,10 @@ interface MarketPlan {
 type Outcome = 'quote' | 'revised' | 'declined' | 'withdrawn' | 'blocked'
 
 /**
- * Plans one market's work on a submission, from the first approach to the end. Some plans contain a case that
- * occurs in real feeds:
+ * Plans one market's work on a submission, from the first approach to the end. Some plans contain a case that occurs in
+ * real feeds:
  * - A hidden lane is shown late, so its earlier events appear before clients' cursors. A later event always follows.
- * - A lane has no event `market_attached`. Its first event is a later one, such as its quote.
+ * - A lane has no event `market_attached`. A later event comes first, such as `quote_received`.
  */
 export function planMarket(prng: Prng, plan: MarketPlan): PlanStep[] {
   const outcome = plan.wins ? prng.pick<Outcome>(['quote', 'revised']) : chooseOutcome(prng, plan.market)
@@ -71,7 +71,7 @@ function attach(prng: Prng, plan: MarketPlan, atMs: number, hidden: boolean): Pl
   return step(plan, atMs, 'is approached', unannounced ? [lane] : [lane, event(prng, plan, 'market_attached')])
 }
 
-/** A market that is blocked before it gets a lane. Its event has `lane_id: null`. */
+/** Plans a market that is blocked before it gets a lane. The event has `lane_id: null`. */
 function blockedBeforeStream(prng: Prng, plan: MarketPlan): PlanStep {
   const { rail } = plan.lane
   const market = { name: rail.market_name, lines: rail.lines, lane_id: null, category: rail.program_category }

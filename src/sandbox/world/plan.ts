@@ -25,7 +25,7 @@ const DAY_MS = 86_400_000
 /** Length of every submission's story. */
 export const PLAN_LENGTH_MS = 4 * MINUTE_MS
 
-/** Generates one submission. The same random generator gives the same submission. */
+/** Generates one submission. New random generators with the same seed give the same submission. */
 export function planSubmission(prng: Prng, options: PlanOptions): SubmissionPlan {
   const trade = prng.pick(trades)
   const facts = newFacts(prng, trade, options.startMs)

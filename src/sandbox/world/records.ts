@@ -3,7 +3,7 @@ import type { Plain, PlainObject } from './plain.ts'
 /** The request that created a submission, as plain data. Generated submissions have none. */
 
 interface Brief {
-  /** The accepted body. For an intake, the body that was derived from its texts and files. */
+  /** The accepted body. For a submission from free text and files, the body that the sandbox derived from them. */
   readonly body: PlainObject
   readonly createdAtMs: number
   /** Address for mails to the producer. */

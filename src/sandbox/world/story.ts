@@ -79,7 +79,7 @@ export class Story {
     return this.#playNext(this.#clock.now())
   }
 
-  /** Includes the story time so far. The story doesn't advance while no process runs. */
+  /** @returns the steps and the story time so far. The story advances only while a process runs. */
   toState(): StoryState {
     const runningMs = this.#run ? (this.#clock.now() - this.#run.startedAtMs) * this.#speed : 0
     return { steps: this.#steps, next: this.#next, elapsedMs: this.#elapsedMs + runningMs }

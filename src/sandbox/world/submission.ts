@@ -240,8 +240,8 @@ export class Submission {
   }
 
   /**
-   * @returns the time `atMs` as text. If the previous result isn't before `atMs`, returns the time 1 µs after the
-   * previous result. Otherwise a new item could come before a client's cursor and never be read.
+   * @returns the time `atMs` as text; at least 1 µs later than the previous result. With an earlier or equal time, a
+   * new item could come before a client's cursor and never be read.
    */
   #stamp(atMs: number): string {
     this.#lastMicros = Math.max(Math.floor(atMs * 1000), this.#lastMicros + 1)

@@ -39,7 +39,7 @@ export interface RequirementsView extends SubmissionFacts, Pick<View, 'submissio
 }
 
 export type MarketReadiness = View['markets'][number] & {
-  /** Added by the sandbox. The specification has no list of bind requests. */
+  /** Added by the sandbox. The specification has no list in which clients could find this id. */
   readonly bind_request_id?: string
 }
 

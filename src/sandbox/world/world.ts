@@ -104,7 +104,7 @@ export class World {
     return submission
   }
 
-  /** Removes a submission. Requests for it then get 404. */
+  /** Removes a submission. Later requests for this submission get 404. */
   removeSubmission(account: string, submissionId: string): void {
     this.submission(account, submissionId)
     this.#accounts.get(account)?.delete(submissionId)

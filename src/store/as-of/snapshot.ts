@@ -16,7 +16,7 @@ import { stageKey } from '../schema/list-keys.ts'
 import { relationOf, specOf, specWithoutRaw } from '../schema/table.ts'
 import { openTemporary } from '../sqlite/sqlite.ts'
 
-/** Changes per step. */
+/** Number of changes that one query reads. */
 const PAGE = 500
 
 const RECORDS: readonly string[] = [marketEvents, threadMessages, threadAttachments].map(({ table }) => table)
@@ -25,11 +25,11 @@ const RECORDS: readonly string[] = [marketEvents, threadMessages, threadAttachme
 const SHARED = entities.filter(({ key }) => !(key as readonly string[]).includes('submission_id')).map(({ table }) => table as string)
 
 export interface SnapshotOf extends SubmissionRef {
-  /** The rows are restored as they were just after this change. */
+  /** Number of a change. The snapshot contains the rows as they were just after this change. */
   readonly seq: number
   /**
-   * If set, events and messages aren't restored. The snapshot then has those that are known now and happened until this
-   * time.
+   * If set, the snapshot contains the events and messages that occurred until this time, with their current content. If
+   * not set, the snapshot restores events and messages like all other rows.
    */
   readonly happenedBy?: TimeText | undefined
 }
@@ -56,9 +56,9 @@ export async function logStartOf(q: Query, { account, submissionId }: Submission
 }
 
 /**
- * Restores the rows of a submission in a temporary SQLite database, and reads them: copies the current rows, then undoes later changes,
- * newest first. Columns that the change log omits are empty, except `stage`. Each row is copied before its changes are read, so a change
- * in between does no harm.
+ * Restores the rows of a submission in a temporary SQLite database, then calls `read`. Copies the current rows, then
+ * undoes later changes, newest first. Columns that the change log omits are empty, except `stage`.
+ * Each row is copied before its changes are read, so a change made in between is undone too.
  */
 export async function readSnapshot<T>(q: Query, of: SnapshotOf, read: (rows: Query) => Promise<T>): Promise<T> {
   const { tx, close } = openTemporary(q)
@@ -67,7 +67,8 @@ export async function readSnapshot<T>(q: Query, of: SnapshotOf, read: (rows: Que
     const own = { account: of.account, submission_id: of.submissionId }
     for (const entity of entities as readonly Entity[]) await insert(tx, entity, await q.selectWhere(specWithoutRaw(entity), own))
     await undoChanges(q, tx, of, [of.submissionId])
-    // The restored rows name rows that other submissions share. The log lists changes of a shared row under its owner.
+    // The restored rows refer to rows that several submissions share, such as policies. The log lists changes of a
+    // shared row under the submission that owns the row.
     await undoChanges(q, tx, of, [of.submissionId, ...(await copyShared(q, tx, of))])
     for (const table of of.happenedBy === undefined ? [] : [marketEvents.table, threadMessages.table])
       await tx.run(sql`delete from ${sql.table(table)} where occurred_at > ${of.happenedBy}`)
@@ -78,7 +79,9 @@ export async function readSnapshot<T>(q: Query, of: SnapshotOf, read: (rows: Que
   }
 }
 
-/** Inserts the columns of the change log, and `raw`, which is never null. */
+/**
+ * Inserts the columns that the change log contains. `raw` gets the JSON text `null`, because the column can't be empty.
+ */
 async function insert(tx: Tx, entity: Entity, rows: readonly Row[]): Promise<void> {
   const columns = columnsWhere(entity, (field) => field.kind === 'raw' || isInChangeLog(field))
   const restored = rows.map((row) => ({ ...row, raw: 'null' }))
@@ -115,13 +118,15 @@ async function copyShared(q: Query, tx: Tx, { account, submissionId }: SnapshotO
 }
 
 /**
- * Undoes the changes after `of.seq`: all changes of the submission, and changes of shared rows of other submissions.
- * @param under the submissions whose changes are searched. Former owners of shared rows are added.
+ * Undoes changes after `of.seq`. Of the other searched submissions, undoes only changes of tables in `SHARED`.
+ * With `of.happenedBy`, keeps the records and the submission's row as they are now.
+ * @param under submissions to search. If a change shows that a shared row belonged to another submission before, that
+ * submission is searched too.
  */
 async function undoChanges(q: Query, tx: Tx, of: SnapshotOf, under: readonly string[]): Promise<void> {
   const later: LoggedChange[] = []
   const owners = new Set(under)
-  // The loop includes owners that are added in it.
+  // The loop also visits the owners that its body adds.
   for (const submissionId of owners) {
     const read = (last?: LoggedChange) => changesAfter(q, last?.seq ?? of.seq, PAGE, { account: of.account, submissionId })
     for await (const change of itemsOf(PAGE, read)) {
@@ -132,8 +137,8 @@ async function undoChanges(q: Query, tx: Tx, of: SnapshotOf, under: readonly str
       if (isShared && former) owners.add(String(former))
     }
   }
-  // With `happenedBy`, events, messages, and attachments stay as they are now. The submission's row also stays, even if
-  // it was inserted later, because it has the name of the insured.
+  // With `happenedBy`, events, messages, and attachments stay as they are now. The submission's row stays even if it
+  // was inserted later, because the row contains the insured's name.
   const isKept = ({ entity, operation }: LoggedChange) =>
     of.happenedBy !== undefined && (RECORDS.includes(entity) || (entity === submissions.table && operation === 'insert'))
   for (const change of later.sort((a, b) => b.seq - a.seq)) if (!isKept(change)) await undo(tx, of, change)

@@ -61,7 +61,7 @@ async function make(source: Database.Database): Promise<void> {
 }
 
 /**
- * Vacuums the raw copy into `order.partial`. This leaves out free pages, which may contain purged data.
+ * Vacuums the raw copy into `order.partial`. The vacuum leaves out free pages, which may contain purged data.
  * @returns row counts and log ids of the raw copy.
  */
 async function compact(): Promise<SqliteFacts> {

@@ -126,8 +126,8 @@ export async function inProcess<Message, T>(
   try {
     return await abortable(promise, signal)
   } finally {
-    // Freeing the disk space of a large file takes seconds. The system frees the space when no process has the deleted
-    // file open. The stopped child keeps the file open, so deleting is fast.
+    // The system frees the disk space of a deleted file only when no process has the file open. For a large file, this
+    // takes seconds. The stopped child keeps the files open, so deleting them is fast.
     // The child is killed without waiting for its end.
     child.kill('SIGSTOP')
     try {

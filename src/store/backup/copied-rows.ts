@@ -50,8 +50,8 @@ export async function insertRows(tx: Tx, table: CopiedTable, rows: readonly Copi
 }
 
 function parameter(kind: CopiedKind, value: CopiedValue): RawBuilder<unknown> {
-  // Serializes JSON here. Otherwise, both drivers would pass a JSON string without quotes, and the Postgres driver
-  // would pass a list as an SQL array.
+  // Serializes JSON here. Otherwise, both drivers would pass a JSON string without quotes. The Postgres driver would
+  // also pass a list as an SQL array.
   return sql`${kind === 'json' && value !== null ? JSON.stringify(value) : value}`
 }
 

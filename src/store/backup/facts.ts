@@ -53,7 +53,7 @@ export function faultOf(database: Database.Database, facts: SqliteFacts): string
   const checks = database.pragma('integrity_check(3)') as { integrity_check: string }[]
   const result = checks.map((row) => row.integrity_check).join('; ')
   if (result !== 'ok') return `it is damaged (${result})`
-  if (facts.schemaVersion === 0) return 'it is no database of submission-mirror'
+  if (facts.schemaVersion === 0) return 'it is not a database of submission-mirror'
   const missing = missingTables(database)
   return missing.length === 0 ? null : missingText(missing)
 }

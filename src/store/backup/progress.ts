@@ -62,7 +62,10 @@ export function watchBackup({ files, bytes, step, onProgress }: WatchedBackup): 
   }
 }
 
-/** Flushes a file to disk. @returns its size in bytes; 0 without a file, and after an error, which the copying process reports. */
+/**
+ * Flushes a file to disk. @returns the file's size in bytes; 0 if the file is missing or an error occurs. The copying
+ * process reports errors.
+ */
 async function flushed(path: string): Promise<number> {
   try {
     const file = await open(path, 'r')

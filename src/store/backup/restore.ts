@@ -16,7 +16,7 @@ import { isBusy, sqliteError } from '../sqlite/errors.ts'
 import { factsOf, faultOf, type SqliteFacts } from './facts.ts'
 
 export interface Restored {
-  /** Facts of the backup, read before its migration. */
+  /** Row counts and log ids of the backup, read before its migration. */
   readonly facts: SqliteFacts
   readonly migrated: readonly string[]
   readonly epoch: NewEpoch
@@ -99,9 +99,9 @@ function verify(fresh: string, file: string): SqliteFacts {
   } catch (error) {
     const known = sqliteError(error, file)
     if (!(known instanceof FatalError)) throw known
-    // `sqliteError` advises restoring a backup. This advice doesn't help if the backup is damaged.
+    // The text of `sqliteError` advises restoring a backup. Here, the backup itself is damaged.
     throw new PermanentError(
-      `${file} cannot be restored: it is damaged or is no SQLite database (${messageOf(error)}); name another backup; nothing was changed`,
+      `${file} cannot be restored: it is damaged or not an SQLite database (${messageOf(error)}); name another backup; nothing was changed`,
     )
   } finally {
     copy?.close()
@@ -109,9 +109,9 @@ function verify(fresh: string, file: string): SqliteFacts {
 }
 
 /**
- * Keeps the previous database under a new name.
- * Also keeps the file at `path` until the restored database replaces it, if the file system has hard links.
- * Renames the previous database's write-ahead log and mark file.
+ * Keeps the previous database under a new name. If the file system has hard links, the file at `path` also stays until
+ * the restored database replaces the file.
+ * Also renames the previous database's write-ahead log and mark file.
  */
 function keepPrevious(path: string, clock: Clock): Pick<Restored, 'previous' | 'leftovers'> {
   const stamp = new Date(clock.now()).toISOString().replace(/[-:]|\.\d+/g, '')
@@ -135,7 +135,7 @@ function linkOrRename(path: string, previous: string): void {
   }
 }
 
-/** @returns `name`; with a number appended if this file exists, because two restores ran in the same second. */
+/** @returns `name`. If this file exists, because two restores ran in the same second, appends a number. */
 function freeName(name: string): string {
   let free = name
   for (let n = 2; existsSync(free); n++) free = `${name}-${n}`

@@ -52,7 +52,7 @@ async function numberThenInsert(tx: Tx, changes: readonly Change[], changed_at: 
 
 /**
  * Advances the counter and inserts the rows in one statement.
- * The counter row is then locked for a shorter time: one round trip and the commit.
+ * So the counter row is locked only for one round trip and the commit.
  */
 async function insertNumbered(tx: Tx, changes: readonly Change[], changedAt: TimeText): Promise<Advanced> {
   const given = JSON.stringify(changes.map((change, index) => ({ ...change, place: index + 1 })))

@@ -36,8 +36,8 @@ export interface LogState {
 }
 
 export async function readState(q: Query): Promise<LogState> {
-  // Reads the cursors before `lastSeq`, because both may grow. If `lastSeq` were read first, a cursor could seem to be
-  // after the last change.
+  // Reads the cursors before `lastSeq`, because cursors and `lastSeq` may grow. If `lastSeq` were read first, a cursor
+  // could seem to be after the last change.
   const { furthest } = await q.sql
     .selectFrom('sync_destinations')
     .select((eb) => eb.fn.max<number | null>('cursor').as('furthest'))
@@ -99,7 +99,10 @@ export interface Fork {
   readonly afterSeq: number
   /** Newest number known outside the database. */
   readonly knownSeq: number
-  /** Marks of the changes after `afterSeq` that are known outside the database. The database lacks these changes. */
+  /**
+   * Marks (numbers with fingerprints) of the changes after `afterSeq` that are known outside the database. The database
+   * lacks these changes.
+   */
   readonly lost: readonly LogMark[]
 }
 
@@ -117,14 +120,15 @@ export async function forkOf(q: Query, { logEpoch, lastSeq, epochs }: LogState, 
   const differing = await differingMarks(q, marks.slice(-1), lastSeq)
   if (differing.length === 0 && newest.seq <= lastSeq) return null
   const [first] = await differingMarks(q, marks, lastSeq)
-  // If no mark differs, the database has only the beginning of the known log. Otherwise, both logs agree up to the last
-  // mark before the first differing mark. If the first mark differs, both logs agree up to the number before it.
+  // If no mark differs, the database has only the beginning of the known log. Otherwise, both logs agree up to the mark
+  // before the first differing mark. If no mark comes before the first differing mark, both logs agree up to
+  // the number before the first differing mark.
   const agreed = first === undefined ? lastSeq : Math.max(0, ...marks.filter(({ seq }) => seq < first.seq).map(({ seq }) => seq))
   const afterSeq = first === undefined || agreed > 0 ? agreed : Math.max(0, first.seq - 1)
   return { afterSeq, knownSeq: newest.seq, lost: marks.filter(({ seq }) => seq > afterSeq) }
 }
 
-/** Marks whose number belongs to a different change in the database. */
+/** Marks (number and fingerprint of a change) whose number belongs to a different change in the database. */
 async function differingMarks(q: Query, marks: readonly LogMark[], lastSeq: number): Promise<LogMark[]> {
   const within = marks.filter(({ seq }) => seq <= lastSeq)
   const found = await fingerprintsOf(

@@ -14,7 +14,11 @@ export function wrongEndText({ column, stored, actual }: WrongEnd): string {
   return `mirror_info.${column} was set to ${stored}, and the ${column === 'last_seq' ? 'newest' : 'oldest'} change is ${actual}`
 }
 
-/** Finds a wrong `first_seq` or `last_seq` in `mirror_info`: not an integer, or excluding a row of the change log. */
+/**
+ * Finds a wrong `first_seq` or `last_seq` in `mirror_info`. A number that isn't an integer is wrong. `first_seq` is
+ * wrong if the change log has an earlier row. `last_seq` is wrong if the change log has a later row. If the change log
+ * is empty, a `last_seq` below `first_seq - 1` is wrong too.
+ */
 export async function findWrongEnds(q: Query): Promise<WrongEnd[]> {
   const ends = await readEnds(q)
   const { first_seq, last_seq } = rightEnds(ends)

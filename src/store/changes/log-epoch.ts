@@ -106,8 +106,8 @@ async function settle(tx: Tx, knownLogs: readonly TokenedLog[]): Promise<NewEpoc
 
 /**
  * Begins a new log epoch after the newest change of the database.
- * If this process's memory or the mark file has changes that the database lacks, the epoch begins after the last change
- * that both have.
+ * If this process's memory or the mark file has changes that the database lacks, the logs have diverged. The epoch then
+ * begins after the last change on which both logs agree.
  */
 export async function beginLogEpoch(db: Db, reason: EpochReason): Promise<NewEpoch> {
   await identifyServer(db)
@@ -147,8 +147,8 @@ export async function readEpochs(q: Query): Promise<(seq: number) => EpochOfChan
 
 async function begin(tx: Tx, reason: EpochReason, knownLogs: readonly TokenedLog[], logEpoch: string = randomUUID()): Promise<NewEpoch> {
   await lockNamed(tx, 'fan-out')
-  // The replaced database may already have sent the waiting pushes. If a duplicate of a push would do harm, `uncertain`
-  // makes the sender look up the push at the destination, or hold it.
+  // The replaced database may already have sent the waiting pushes, so the pushes become `uncertain`. If a duplicate
+  // would do harm, the sender looks up such a push at the destination, or holds the push.
   // This slow statement runs before this transaction takes locks that other transactions wait for.
   await tx.run(sql`update sync_outbox set uncertain = 1 where state = 'ready' and uncertain = 0`)
   await repairEndsIn(tx)
@@ -162,15 +162,15 @@ async function begin(tx: Tx, reason: EpochReason, knownLogs: readonly TokenedLog
 
 async function adopt(tx: Tx, epoch: NewEpoch, fork: Fork | null): Promise<void> {
   await insertEpoch(tx, epoch)
-  // Moves cursors after `afterSeq` back to `afterSeq`.
-  // Otherwise, these destinations would skip the new epoch's changes.
+  // If a destination's cursor is after `afterSeq`, moves the cursor back to `afterSeq`.
+  // Otherwise, the destination would skip changes of the new epoch.
   // Destinations that had reached `afterSeq` continue in the new epoch.
   await tx.run(sql`
     update sync_destinations set
       log_epoch = case when cursor >= ${epoch.afterSeq} and snapshot is null then ${epoch.logEpoch} else log_epoch end,
       cursor = case when cursor > ${epoch.afterSeq} then cast(${epoch.afterSeq} as bigint) else cursor end`)
-  // `through` is the newest change that the last sent full row contains.
-  // The row can't contain changes of the new epoch.
+  // `through` is the newest change that the last sent full row contains. If `through` is after `afterSeq`, moves
+  // `through` back. Otherwise, the destination would skip changes of the new epoch.
   await tx.run(sql`
     update sync_passed set through = cast(${epoch.afterSeq} as bigint),
       seq = case when seq > ${epoch.afterSeq} then cast(${epoch.afterSeq} as bigint) else seq end

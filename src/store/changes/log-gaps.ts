@@ -29,8 +29,8 @@ export async function findGaps(q: Query, after: number, lastSeq: number, limit: 
 }
 
 /**
- * Checks if another reconcile run reported a gap that has the same end and includes `gap`.
- * @param gap null: checks if another run reported that it found more gaps than it listed.
+ * Checks if another reconcile run reported a gap that includes `gap` and ends at the same number.
+ * @param gap null: checks if another run reported the number of gaps that have no finding of their own.
  */
 export async function isGapReported(q: Query, gap: LogGap | null, runId: string): Promise<boolean> {
   const firstOf = q.kind === 'sqlite' ? sql`json_extract(entity_id, '$[0]')` : sql`(entity_id::json ->> 0)::bigint`

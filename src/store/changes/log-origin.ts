@@ -6,8 +6,10 @@ import { sqlStateOf } from '../postgres/errors.ts'
 
 /**
  * Two columns of `sync_log_epochs` reveal that a database is a copy.
- * `origin`: on Postgres, the oid of a table, which a restore changes. On SQLite, the command `backup` marks the copy.
- * `server`: reveals other copies, by the server and its timeline on Postgres, and by the database file on SQLite.
+ * `origin`: on Postgres, the oid of a table. A restore changes this oid. On SQLite, the command `backup` marks the
+ * copy.
+ * `server`: identity of the server and its timeline on Postgres, or of the database file on SQLite. A changed identity
+ * reveals other copies.
  */
 
 /**
@@ -23,7 +25,7 @@ export const COPY_ORIGIN = 'copy'
  */
 const TIMELINE = sql<string>`substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8)`
 
-/** SQL expressions that identify a server, best first. A managed service may deny some of these functions. */
+/** SQL expressions that identify a server, best first. A managed Postgres service may deny some of the functions. */
 const WAYS: readonly RawBuilder<string>[] = [
   sql<string>`(select system_identifier::text from pg_control_system()) || '/' || ${TIMELINE}`,
   sql<string>`'${sql.raw(UNKNOWN)}/' || ${TIMELINE}`,

@@ -7,7 +7,10 @@ import type { LogMark } from '../engine/log-seen.ts'
 import type { TokenedLog } from './log-divergence.ts'
 import { sqlitePath } from './log-origin.ts'
 
-/** Maximum marks in the file. Together, they cover the last minutes. */
+/**
+ * Maximum marks (change numbers with fingerprints) in the file. The file has the newest marks: one for each transaction
+ * that appended changes.
+ */
 const MARKS_KEPT = 200
 
 /** Reads the mark file of a SQLite database. @returns null if the file is missing or unreadable, and on Postgres. */
@@ -65,9 +68,10 @@ export class MarkKeeper {
 interface MarkFile {
   readonly logEpoch: string
   /**
-   * Id of the process that last wrote this file. `sync_log_epochs.instance` has the same id.
-   * A new process first writes the previous process's id and its own id here, then its own id in the database.
-   * If the file had only the new id, a crash between these writes would make the database look like a copy.
+   * Usually only the id of the process that last wrote this file. `sync_log_epochs.instance` has the same id.
+   * A new process first writes two ids here, the previous process's and its own. Then it writes its own id in the
+   * database.
+   * If the file had only the new id, a crash between the two writes would make the database look like a copy.
    */
   readonly tokens: readonly string[]
   readonly marks: readonly LogMark[]

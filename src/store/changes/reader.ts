@@ -41,7 +41,8 @@ export async function changesAfter(
 
 /**
  * Rebuilds rows of a submission from the change log. The `entity_id` of each change in `of` names a row to rebuild.
- * @returns rows by the text `<entity> <entity_id>`. A column is missing if retention removed all changes of the column.
+ * @returns a map of the rows. A key has the form `<entity> <entity_id>`. A column is missing if retention removed all
+ * changes of the column.
  */
 export async function loggedRows(
   q: Query,

@@ -9,7 +9,10 @@ import { countNeverRead } from '../upkeep/health.ts'
 import { readsStatus } from '../upkeep/status.ts'
 import { accountCompleteness } from './completeness.ts'
 
-/** Counts the totals of these accounts. Takes 1 to 2 s with five million events, so don't call it in a request. */
+/**
+ * Counts the totals of these accounts. With five million events, this takes 1 to 2 s, so don't call this function in a
+ * request.
+ */
 export async function accountTotals(q: Query, accounts: readonly string[]): Promise<Totals> {
   const inbox = await countInbox(q)
   const readsOf = await readsStatus(q)

@@ -37,7 +37,9 @@ export async function countArrivals(db: Db): Promise<boolean> {
   })
 }
 
-/** Counts an account's events and messages that `countArrivals` hasn't counted yet. @param mark see `arrivalsMark`. */
+/**
+ * Counts an account's events and messages that `countArrivals` hasn't counted yet. @param mark value of `arrivalsMark`.
+ */
 export async function uncountedArrivals(q: Query, account: string, mark: number): Promise<Readonly<Record<Way, number>>> {
   const sums = { webhook: 0, poll: 0, backfill: 0, reconcile: 0 }
   const ends = await logEnds(q)

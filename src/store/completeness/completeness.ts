@@ -6,12 +6,12 @@ import type { Columns } from '../schema/tables.ts'
 import { arrivalsMark, uncountedArrivals } from './arrival-counts.ts'
 
 /**
- * Completeness of an account; null if the account was never configured. Also counts the arrivals since the last count
- * of `countArrivals`, which runs once a minute.
+ * Completeness of an account; null if the account was never configured. Includes the arrivals that `countArrivals`,
+ * which runs once a minute, hasn't counted yet.
  * Reads every submission, so don't call this function from a timer.
  */
 export async function accountCompleteness(q: Query, account: string): Promise<AccountCompletenessView | null> {
-  // One statement, so that another process can't count arrivals between the view and the mark.
+  // Reads the view and the mark in one statement, because another process may count arrivals between two statements.
   const view = q.sql.selectFrom('account_completeness').selectAll().select(arrivalsMark.as('mark'))
   const row = await view.where('account', '=', account).executeTakeFirst()
   if (row === undefined) return null

@@ -4,7 +4,9 @@ import type { Query } from '../engine/db.ts'
 import { timeValue } from '../engine/sql.ts'
 import { isUnannounced } from '../operators/alarm-queries.ts'
 
-/** Maximum records to examine, newest first. Most records are then left out, because a webhook announced them later. */
+/**
+ * Maximum records to examine, newest first. Most of these records aren't listed, because their webhook arrived later.
+ */
 const LOOKED_AT = 1_000
 
 /** Position in the list: the last record of the previous page. */

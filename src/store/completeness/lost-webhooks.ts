@@ -49,7 +49,9 @@ export async function countLostWebhooks(
 }
 
 /**
- * Finds the end of the next step; null if no uncounted record remains. Records with the same time are in the same step.
+ * Finds the next step. Records with the same time are in the same step.
+ * @returns `mark`: the time of the step's last record; `more`: true if uncounted records may remain after the step;
+ * null if no uncounted record remains now.
  */
 async function nextMark(q: Query, account: string, mark: TimeText, ripe: TimeText): Promise<{ mark: TimeText; more: boolean } | null> {
   const rows = await q.all(sql<Columns<'sync_arrivals', 'first_at'>>`

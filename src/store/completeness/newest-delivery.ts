@@ -3,7 +3,7 @@ import type { TimeText } from '../../model/time.ts'
 import type { Query } from '../engine/db.ts'
 import { timeValue } from '../engine/sql.ts'
 
-/** Maximum waiting deliveries to search, over all accounts. */
+/** Maximum ready deliveries to search, over all accounts. */
 const WAITING = 1_000
 
 /**

@@ -29,7 +29,7 @@ export async function askServer(q: Query): Promise<string | undefined> {
 /**
  * Checks that a transaction runs on the checked server.
  * @param server identity that `serverExpression` returned in this transaction; undefined if unknown.
- * @throws LogMovedError if `server` is certainly another server. Unknown parts of an identity don't count.
+ * @throws LogMovedError if the transaction's server and the checked server differ in a part that is known for both.
  */
 export function requireServer(tx: Tx, server: string | undefined): void {
   const { server: checked } = tx.seen
@@ -37,7 +37,7 @@ export function requireServer(tx: Tx, server: string | undefined): void {
   throw new LogMovedError(`the database is on another server or timeline (${server}) than before (${checked})`)
 }
 
-/** Reads the Postgres server, then calls `requireServer`. Does nothing on SQLite. */
+/** Asks Postgres for the identity of its server, then calls `requireServer`. Does nothing on SQLite. */
 export async function requireCheckedServer(tx: Tx): Promise<void> {
   if (tx.kind === 'postgres') requireServer(tx, await askServer(tx))
 }

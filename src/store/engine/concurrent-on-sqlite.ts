@@ -5,8 +5,8 @@ type Answers<T extends Asks> = { -readonly [K in keyof T]: Awaited<ReturnType<T[
 
 /**
  * Runs independent reads.
- * On SQLite, the reads run concurrently. The wait for the reading thread can take longer than a read, and concurrent
- * reads wait at the same time.
+ * On SQLite, the reads run concurrently. A read may wait longer for the reading thread than the read itself takes.
+ * Concurrent reads share this wait.
  * On Postgres, the reads run one after another. Otherwise, one page of the console could take all connections.
  */
 export async function concurrentOnSqlite<const T extends Asks>(q: Pick<Query, 'kind'>, asks: T): Promise<Answers<T>> {

@@ -23,8 +23,8 @@ export interface DbParts {
 
 /**
  * A SQLite or Postgres database.
- * Both return values in the same form (see `ColumnKind`): times as TimeText, booleans as true or false, JSON parsed,
- * and bigint as numbers.
+ * Both databases return values in the same form (see `ColumnKind`): times as TimeText, booleans as true or false, JSON
+ * parsed, and bigint as numbers.
  */
 export interface Db extends DbParts {
   /** A new UUID each time a database is opened. Lease tokens start with this id. */
@@ -92,7 +92,7 @@ export interface WriteOptions {
   /**
    * For transactions that a power failure may undo, such as leases. SQLite then commits without a disk sync. If only
    * the process is killed, the commit isn't lost.
-   * Postgres ignores this option. Its server may fail and lose a lease while the process with the lease keeps working.
+   * Postgres ignores this option. If a failed server lost a lease, two processes could do the same work.
    */
   readonly relaxedDurability?: boolean
 }

@@ -6,7 +6,7 @@ import { wake } from './notify.ts'
 import type { Topic } from './signals.ts'
 import { dbTime, rowLock, skipLocked } from './sql.ts'
 
-/** Longest lease of a read, in ms. */
+/** Maximum lease, in ms, for one read from the service. */
 export const LONGEST_LEASE_MS = 120_000
 
 /** A row that this process may work on until its lease ends. */
@@ -102,7 +102,7 @@ export class Leased<C extends Claimed> {
   /**
    * Claims one row, even if it isn't due.
    * @param claiming.heldBy see `Wanted`.
-   * @returns null if the row doesn't exist or another process has claimed it.
+   * @returns null if the row doesn't exist, or if the lease of another claim hasn't ended.
    */
   async claimOne(tx: Tx, token: string, key: Partial<C>, claiming: Claiming & Pick<Wanted, 'heldBy'>): Promise<C | null> {
     const selection = this.select(tx, { where: this.#isAt(key), limit: 1, evenIfNotDue: true, heldBy: claiming.heldBy ?? '' })
@@ -126,8 +126,8 @@ export class Leased<C extends Claimed> {
   }
 
   /**
-   * With `with`, Postgres runs the selection once. Inside `in (…)`, Postgres might run the selection for each row, and
-   * then update more rows than the selection's limit.
+   * A `with` clause makes Postgres run the selection once. Inside `in (…)`, Postgres might run the selection for each
+   * row, and then update more rows than the selection's limit.
    */
   #updateOf(selection: RawBuilder<unknown>, set: RawBuilder<unknown>): RawBuilder<unknown> {
     return sql`with free as (${selection}) update ${this.#table} set ${set} from free where ${this.#isFree}`

@@ -4,11 +4,11 @@ import type { RawBuilder } from 'kysely'
 export interface LogMark {
   readonly seq: number
   readonly fingerprint: string
-  /** Submissions of all changes in the append that assigned `seq`; empty if unknown. */
+  /** Submissions of this change and of the changes appended together with it; empty if unknown. */
   readonly touched: readonly (readonly [account: string, submissionId: string])[]
 }
 
-/** A change log as known outside the database. */
+/** Facts about a change log that are kept outside the database: in memory or in a file. */
 export interface KnownLog {
   readonly logEpoch: string
   /** In ascending order of `seq`. */
@@ -20,8 +20,8 @@ const MARKS = 1_000
 
 /**
  * What this process knows about the change log: epoch, server, and newest changes.
- * If another database replaces the database, this knowledge differs from the new database. The difference reveals the
- * replacement (see `changes/log-epoch.ts`).
+ * If another database, such as a backup, replaces the database, these facts differ from the new change log.
+ * `changes/log-epoch.ts` then detects the replacement.
  */
 export class LogSeen implements KnownLog {
   logEpoch = ''

@@ -9,7 +9,7 @@ interface Numbered {
   readonly time: 'received_at' | 'queued_at'
 }
 
-/** The span is extended by this many ms (one day) at both ends, because clocks may differ or may have been set back. */
+/** The search extends the span by this many ms (one day) at both ends. Clocks may differ, or may have been set back. */
 const TOLERANCE_MS = 86_400_000
 /** The binary search stops when this many numbers are left. Reading their rows is cheaper than further steps. */
 const CLOSE = 500

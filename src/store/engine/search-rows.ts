@@ -6,7 +6,7 @@ const MOST_READ = 20_000
 const LONGEST_MS = 75
 
 interface RowSearch<Row> {
-  /** Reads up to `limit` rows, newest first: those with a number below `after`, if given. */
+  /** Reads up to `limit` rows, newest first. With `after`, reads only rows with a lower number. */
   readonly read: (after: number | undefined, limit: number) => Promise<readonly Row[]>
   readonly numberOf: (row: Row) => number
   /** @returns the matching rows, in the same order. */

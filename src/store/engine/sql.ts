@@ -80,8 +80,8 @@ export function skipLocked(q: Kind): RawBuilder<unknown> {
 
 /**
  * SQL of a column, in a form that prevents SQLite from using an index on the column.
- * SQLite doesn't know how many rows match. With an index on the account, SQLite might read and sort nearly the whole
- * table. Postgres has statistics and gets the plain column.
+ * SQLite doesn't know how many rows have a value. With an index on `account`, for example, SQLite might read and sort
+ * nearly the whole table. Postgres has statistics and gets the plain column.
  */
 export function unindexed(q: Kind, column: string): RawBuilder<unknown> {
   return q.kind === 'sqlite' ? sql`+${sql.ref(column)}` : sql.ref(column)
@@ -141,7 +141,7 @@ export async function idsLike(
   return ids.filter((value) => value.endsWith(end)).slice(0, limit)
 }
 
-/** Maximum ids to read that have the right beginning. `idsLike` then compares their ends. */
+/** Maximum ids to read with the given beginning. `idsLike` then compares the end of each id. */
 const MOST_LOOKED = 200
 
 /** Counts rows up to `cap`. @param from SQL after the word `from`. */

@@ -62,7 +62,10 @@ export class InboxAppender {
   readonly #onDiffering: (differing: DifferingDelivery) => void
   #failedBytes = 0
 
-  /** @param onDiffering called with each repeated delivery whose body differs from the stored body. */
+  /**
+   * @param onDiffering called with each repeated delivery whose body differs from the stored body, or whose stored body
+   * was removed.
+   */
   constructor(db: Db, onDiffering: (differing: DifferingDelivery) => void = () => {}) {
     this.#db = db
     this.#onDiffering = onDiffering
@@ -135,7 +138,7 @@ export async function appendNothing(tx: Tx): Promise<void> {
 export async function appendAndRemove(tx: Tx, bytes = PAGE_BYTES): Promise<void> {
   const now = timeFromMs(tx.clock.now())
   const id = randomUUID()
-  // The account `''` can't exist.
+  // No delivery has the account `''`, so the row can't conflict with a delivery.
   await tx.run(sql`
     insert into sync_inbox (account, delivery_id, received_at, secret, state, attempts, available_at, headers, body)
     values ('', ${id}, ${now}, 0, 'done', 0, ${now}, '{}', ${randomBytes(Math.min(Math.max(bytes, PAGE_BYTES), TRIAL_BYTES))})`)

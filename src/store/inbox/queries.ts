@@ -158,7 +158,7 @@ export async function countInbox(q: Query): Promise<{ account: string; state: In
   })
 }
 
-/** Filter of a query that can use one index, for example by state or for all processed deliveries. */
+/** Filter of one query. The database can run this query with one index, such as the index of processed deliveries. */
 interface Part extends InboxFilter {
   /** Range of `inbox_id` from `numbersWithin`: `from` is inclusive, `to` is exclusive. */
   readonly from?: number
@@ -170,7 +170,8 @@ interface Part extends InboxFilter {
  * Builds a query over deliveries.
  * Ready and processed deliveries of an account have separate indexes, because a common index would slow each
  * acknowledgement. A query over ready and processed deliveries combines two parts.
- * @param select builds the query of a part. Must return `inbox_id`, and end with `order by` without the direction.
+ * @param select builds the query of a part. The query must return `inbox_id`, and end with `order by` without the
+ * direction.
  */
 function overParts(filter: Part, direction: RawBuilder<unknown>, limit: number, select: (part: Part) => RawBuilder<unknown>) {
   const end = sql`${direction} limit ${sql.lit(limit)}`
@@ -182,8 +183,7 @@ function overParts(filter: Part, direction: RawBuilder<unknown>, limit: number, 
 }
 
 /**
- * SQL conditions of a filter, in a form for which the database uses one index: by submission, by rare state, or by
- * account for processed deliveries.
+ * SQL conditions of a filter, in a form that lets the database use one index, such as the index on the submission.
  * The state is literal SQL. If the state were a parameter, the database couldn't use a partial index.
  */
 function matches(q: Query, filter: Part): RawBuilder<unknown> {
@@ -194,7 +194,7 @@ function matches(q: Query, filter: Part): RawBuilder<unknown> {
   if (state !== undefined) conditions.push(sql`state = ${sql.lit(state)}`)
   if (filter.isProcessed || (state === 'done' && account !== undefined)) conditions.push(sql`state <> 'ready'`)
   if (isStopped) conditions.push(sql`state in ('aside', 'dead')`)
-  // Ready deliveries have their own index, which doesn't contain the account.
+  // Makes SQLite use the index of ready deliveries, which doesn't contain the account.
   if (account !== undefined)
     conditions.push(sql`${state === 'ready' && !ofSubmission ? unindexed(q, 'account') : sql`account`} = ${account}`)
   else if (ofSubmission) conditions.push(sql`account in ${distinctIn('sync_inbox', 'account')}`)
@@ -208,8 +208,8 @@ function matches(q: Query, filter: Part): RawBuilder<unknown> {
 }
 
 /**
- * SQL of the sort column `inbox_id`. If an index on the state or submission is faster, the form of the SQL prevents
- * SQLite from using the index on `inbox_id`.
+ * SQL of the sort column `inbox_id`. Prevents SQLite from using the index on `inbox_id` if an index on the state or
+ * submission is faster.
  */
 function place(q: Query, { state, account, submissionId }: Part): RawBuilder<unknown> {
   const byNumber = submissionId === undefined ? state === undefined || state === 'done' : account !== undefined

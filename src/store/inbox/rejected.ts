@@ -117,7 +117,10 @@ export class RejectedStore {
     return (await query.execute()).map(summaryOf)
   }
 
-  /** Counts rejected deliveries by reason, most frequent first. `newest_at`: when the newest of them was received. */
+  /**
+   * Counts rejected deliveries by reason, most frequent first. `newest_at`: when the newest delivery with the reason
+   * arrived.
+   */
   async countByReason(account: string | undefined): Promise<{ reason: string; count: number; newest_at: TimeText }[]> {
     let query = this.#db.read.sql
       .selectFrom('sync_rejected')
@@ -228,7 +231,7 @@ const UNIT_BYTES = 32 << 10
 const MINUTE_MS = 60_000
 /** Units that one sender may store per minute: 60 small deliveries, or one body of 1 MiB and 27 small deliveries. */
 const SENDER_PER_MINUTE = 60
-/** Units that all senders together may store per minute. */
+/** Units per minute that the senders share. With many senders, the total may be higher (see `MinuteShares`). */
 const ALL_PER_MINUTE = 600
 const MAX_SENDERS = 10_000
 /** Number of IPv6 groups that identify a sender (a /48 site). One host can use all 65,536 networks of its site. */
@@ -268,9 +271,10 @@ function toRemove<K extends Kept>(kept: readonly K[], maxUnits: number): K[] {
 }
 
 /**
- * Limits how many units each sender may store per minute.
- * The senders of a minute share `ALL_PER_MINUTE` equally, so no sender can use another sender's share.
- * Each sender may store at least one small delivery.
+ * Limits how many units each sender may store per minute, so that one sender can't use the units of all senders.
+ * A sender's limit is `ALL_PER_MINUTE` divided by the number of senders so far. The limit is at most
+ * `SENDER_PER_MINUTE`, and at least 1: one small delivery.
+ * After `MAX_SENDERS` senders in a minute, further senders may store nothing.
  */
 class MinuteShares {
   #beganAt = Number.NEGATIVE_INFINITY

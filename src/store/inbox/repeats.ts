@@ -16,7 +16,7 @@ export interface GivenDelivery {
   readonly body: Buffer
 }
 
-/** A verified delivery whose id is already stored with another body. */
+/** A verified delivery whose id is already stored. The bodies differ, or the stored body was removed. */
 export interface DifferingDelivery {
   readonly account: string
   readonly deliveryId: string
@@ -43,10 +43,10 @@ const FEEDS = ['events', 'thread'] as const
 
 /**
  * Compares deliveries with the stored deliveries of the same id. If a stored delivery is dead, makes it ready again.
- * If a body differs from the stored body, stores the hash of the new body. Then also requests feed reads of the stored
- * delivery's submission and of the submissions in the new body, because the feeds show which content is right.
- * @param given the arrived deliveries, new or repeated. Stored deliveries with the same body don't change, unless they are dead.
- * @returns the deliveries whose body differs from the stored body.
+ * If the bodies differ or the stored body was removed, stores the hash of the new body. Then also requests feed reads
+ * of the stored delivery's submission and of the submissions in the new body. The feeds show which content is right.
+ * @param given the arrived deliveries, new or repeated.
+ * @returns the deliveries whose body differs from the stored body, or whose stored body was removed.
  * @throws TransientError if the database is unreachable.
  */
 export async function noteRepeats(db: Db, given: readonly GivenDelivery[]): Promise<readonly DifferingDelivery[]> {
@@ -115,7 +115,7 @@ function keyOf({ account, deliveryId, bodySha256 }: DifferingDelivery): string {
 
 /**
  * Counts an account's repeated deliveries whose body differed from the stored body.
- * If a differing body arrived after `since`, the count includes all arrivals of this body.
+ * Counts all arrivals of a body if its newest arrival was after `since`. Ignores other bodies.
  */
 export async function differingSince(q: Query, account: string, since: TimeText): Promise<number> {
   return await q.count(sql<{ n: number | null }>`

@@ -55,8 +55,8 @@ export const claimedDeliveries = new Leased<ClaimedDelivery>({
 const leased = { ...specOf(syncInbox), key: ['inbox_id', 'lease_token'] }
 
 /**
- * Maximum body bytes per claim. All bodies of a claim are in memory at the same time, and applying a body makes several
- * copies of it. On SQLite, applying blocks the event loop for about 60 ms per megabyte of bodies.
+ * Maximum body bytes per claim. All bodies of a claim are in memory at the same time. Applying a body copies the body
+ * several times. On SQLite, applying blocks the event loop for about 60 ms per megabyte of bodies.
  */
 const CLAIM_BYTES = { sqlite: 512 << 10, postgres: 2 << 20 } as const
 
@@ -81,7 +81,7 @@ export async function claimDeliveries(db: Db, limit: number, leaseMs: number): P
     return claimedDeliveries.claim(tx, leaseToken, withinBytes, { leaseMs, returning })
   }
   const claims = await db.write('inbox-claim', claim, { relaxedDurability: true })
-  // The column `body` may be null.
+  // The column `body` may be null, because retention and purges empty bodies of processed deliveries.
   return claims.map((claim) => ({ ...claim, body: claim.body ?? Buffer.alloc(0) })).sort((a, b) => a.inboxId - b.inboxId)
 }
 
@@ -110,7 +110,7 @@ export async function settleDeliveries(tx: Tx, given: readonly Settlement[]): Pr
   if (matched !== rows.length) throw new LeaseLostError(`deliveries ${settlements.map((s) => s.delivery.deliveryId).join(', ')}`)
   await protectBodies(tx, settlements)
   for (const { delivery, state, retryInMs = 0 } of settlements) {
-    // Ends the lease. If the lease stayed, `releaseLeftDeliveries` could make the delivery due before its retry delay.
+    // Ends the lease. Otherwise, `releaseLeftDeliveries` could make the delivery due before its retry delay ends.
     if (state === 'ready') await claimedDeliveries.release(tx, delivery, retryInMs)
   }
 }

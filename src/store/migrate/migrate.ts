@@ -14,10 +14,11 @@ import { internalTables, relations } from '../schema/tables.ts'
 export class SchemaBehindError extends FatalError {}
 
 /**
- * First and longest wait of a migration for its table lock, in ms.
+ * How long a migration waits for its table lock, in ms: on the first attempt, and at most.
  * On Postgres, other statements queue behind the waiting migration. If a long report has the lock, a long wait would
  * stop all work.
- * After a failed wait, the migration pauses for `REST_SHARE` times the wait. The next wait is twice the previous wait.
+ * After a failed wait, the migration pauses for `REST_SHARE` times the wait. The next wait is twice the previous wait,
+ * up to `LONGEST_LOCK_WAIT_MS`.
  */
 const LOCK_WAIT_MS = 250
 const LONGEST_LOCK_WAIT_MS = 8_000
@@ -87,7 +88,7 @@ async function keepComments(db: Db): Promise<void> {
       await writeComments(tx, await missingComments(tx))
     })
   } catch (error) {
-    // A long operation, such as a vacuum, has the lock. Comments are optional, and the next migration adds them.
+    // If a long operation, such as a vacuum, has the lock, skips the comments. The next `migrate` adds the comments.
     if (!isLockTimeout(error)) throw error
   }
 }
@@ -199,7 +200,10 @@ async function hasMigrationsTable(query: Query): Promise<boolean> {
   return (await query.one(found)) !== null
 }
 
-/** Hashes the statements of a step. The hash reveals a step of an unreleased version with the same number. */
+/**
+ * Hashes the statements of a step. If an unreleased version applied another step with the same number, the hashes
+ * differ.
+ */
 function hashOf(kind: Query['kind'], step: Migration): string {
   return createHash('sha256').update(step.statements(columnTypes[kind]).join('\n')).digest('hex')
 }
@@ -214,8 +218,8 @@ function refuseOthers(kind: Query['kind'], applied: Applied, migrations: readonl
   const ours = Math.max(0, ...migrations.map((migration) => migration.version))
   if (applied.newest <= ours || applied.oldestCompatible <= ours) return
   throw new FatalError(
-    `A later release has contracted this database: its schema is version ${applied.newest} and needs a program of version ` +
-      `${applied.oldestCompatible} or later, this one knows ${ours}; run the later release, or restore the backup made before it`,
+    `A later release removed parts of the database that this release needs. The schema has version ${applied.newest} and requires a release with version ` +
+      `${applied.oldestCompatible} or later; this release has version ${ours}. Run the later release, or restore the backup made before it`,
   )
 }
 

@@ -5,7 +5,7 @@ import type { Query } from '../engine/db.ts'
 import { columnTypes } from '../schema/migration.ts'
 import { internalTables, relations } from '../schema/tables.ts'
 
-/** Maximum number of missing parts that a message lists; it only counts the rest. */
+/** A message lists up to this many missing parts. The message only counts the others. */
 const LISTED = 5
 
 /** A column of a table, or a view. `field` is null for a view. */
@@ -53,7 +53,7 @@ export async function missingIndexes(q: Query): Promise<string[]> {
 
 export function missingIndexText(statement: string): string {
   const [, name] = INDEX.exec(statement) ?? []
-  return `the index ${name} is missing (it was dropped), so queries that use it are slow, or rows may no longer be unique. Stop \`serve\` and create it again: ${statement}`
+  return `the index ${name} is missing (it was dropped). Queries that use it are slow, or rows may no longer be unique. Stop \`serve\` and create it again: ${statement}`
 }
 
 /**

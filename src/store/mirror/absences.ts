@@ -8,8 +8,8 @@ export interface StoredRecord {
   /** For an attachment: its position in the message; `id` is the id of the message. null for events and messages. */
   readonly position: number | null
   /**
-   * For an attachment: true if the mirror has a row for its message. If the service no longer shows that message, only the
-   * message is reported as absent, not the attachment.
+   * For an attachment: true if the mirror has a row for its message. If the service no longer shows that message, only
+   * the message is reported as absent, not the attachment.
    */
   readonly hasMessage: boolean
   readonly firstSeenAt: TimeText | null

@@ -54,7 +54,7 @@ export interface MirrorAccess extends MirrorReading {
   /**
    * Creates missing submissions and locks all of `keys`.
    * @param keys distinct, sorted by key.
-   * @returns all rows, and the keys of new submissions.
+   * @returns `rows`: the submissions' rows; `added`: the keys of new submissions.
    */
   lockSubmissions(
     keys: readonly Row[],

@@ -14,8 +14,8 @@ import { specOf } from '../schema/table.ts'
  * facts. A record whose webhook came first has none.
  * - `feed`: a poll or a reconcile run read the record from a feed first. Left out if the record is too old to expect a
  *   webhook (see `isBeforeWebhooks`).
- * - `full_read`: the poller's full re-read found the record. Stored in addition to `feed`. The first read of a feed and
- *   reconcile runs don't count as full re-reads.
+ * - `full_read`: the poller's full re-read found the record. Stored in addition to `feed`. Reconcile runs don't count
+ *   as full re-reads. The first read of a feed doesn't either.
  * - `webhook`: a webhook announced the record after a feed had shown it.
  */
 export interface Arrival {
@@ -35,7 +35,7 @@ export interface Conflict {
   readonly entity: string
   readonly submission_id: string
   readonly record_id: string
-  /** Columns that differ, among those that must never change. */
+  /** The differing columns. Lists only columns that must never change. */
   readonly fields: readonly string[]
   /** JSON text of the rejected version's columns that must never change. Equal texts count as the same conflict. */
   readonly identity: string
@@ -66,12 +66,15 @@ export async function noteArrivals(tx: Tx, items: readonly Arrival[], now: TimeT
 }
 
 /**
- * A record that has this many stored conflicts gets no more. Without a limit, a record that differs in each read could
- * fill the disk.
+ * Once a record has this many stored conflicts, further conflicts of the record aren't stored. Without a limit, a
+ * record that differs in each read could fill the disk.
  */
 const MOST_CONFLICTS = 100
 
-/** Stores each conflict once, except if its record has `MOST_CONFLICTS`. @returns the number of newly stored conflicts. */
+/**
+ * Stores each conflict once. Skips a conflict if its record already has `MOST_CONFLICTS`.
+ * @returns the number of newly stored conflicts.
+ */
 export async function noteConflicts(tx: Tx, items: readonly Conflict[], now: TimeText): Promise<number> {
   const full = await fullRecords(tx, items)
   const rows = new Map(
@@ -85,7 +88,7 @@ export async function noteConflicts(tx: Tx, items: readonly Conflict[], now: Tim
   return tx.insertMany(conflicts, [...rows.values()], { ignore: true })
 }
 
-/** Records that have reached `MOST_CONFLICTS`. */
+/** @returns the records that have `MOST_CONFLICTS` stored conflicts, each as the text that `recordOf` returns. */
 async function fullRecords(tx: Tx, items: readonly Conflict[]): Promise<Set<string>> {
   const keys = items.map(({ account, entity, submission_id, record_id }) => ({ account, entity, submission_id, record_id }))
   const distinct = new Map(keys.map((key) => [recordOf(key), key]))
@@ -105,13 +108,13 @@ function recordOf({ account, entity, submission_id, record_id }: RecordKey): str
 }
 
 /**
- * A read of a submission that has this many stored items gets no more. Without a limit, an item that differs in each
- * answer could fill the disk.
+ * Once a feed or state read of a submission has this many stored items, further items aren't stored. Without a limit,
+ * an item that differs in each answer could fill the disk.
  */
 const MOST_UNREADABLE = 1_000
 
 /**
- * Stores each unreadable item once, except if its read has `MOST_UNREADABLE` items.
+ * Stores each unreadable item once. Skips an item if its read of the submission already has `MOST_UNREADABLE` items.
  * @returns the number of newly stored items.
  */
 export async function noteUnreadable(tx: Tx, items: readonly Unreadable[], now: TimeText): Promise<number> {
@@ -130,7 +133,7 @@ export async function noteUnreadable(tx: Tx, items: readonly Unreadable[], now: 
   return tx.insertMany(unreadable, [...rows.values()], { ignore: true })
 }
 
-/** Feeds and state reads of submissions that have reached `MOST_UNREADABLE`. */
+/** @returns the reads that have `MOST_UNREADABLE` stored items, each as the text that `feedOf` returns. */
 async function fullFeeds(tx: Tx, items: readonly Unreadable[]): Promise<Set<string>> {
   const full = new Set<string>()
   for (const [feed, { account, submission_id, read }] of new Map(items.map((item) => [feedOf(item), item]))) {

@@ -46,8 +46,8 @@ export async function listDocuments(
 }
 
 /**
- * Maximum documents to probe, in order of their keys. If the names of at least `limit` of these documents contain the
- * text, the text counts as common. The query then reads documents in order of their keys until the page is full.
+ * Maximum documents to probe for a search text, in order of their keys. If the matching names fill a page, the text
+ * counts as common. The query then reads documents in order of their keys until the page is full.
  */
 const PROBED = 2_000
 
@@ -57,7 +57,8 @@ function nameContains(q: Query, text: string): RawBuilder<unknown> {
 }
 
 /**
- * Maximum matching submissions of an account. If more match, the query tests the submission of each document instead.
+ * Maximum matching submissions of an account. If more submissions match, the query tests the submission of each
+ * document instead.
  */
 const MOST_SUBMISSIONS = 5_000
 const OF_DOCUMENT = sql`s.account = document_index.account and s.submission_id = document_index.submission_id`
@@ -80,7 +81,7 @@ async function submissionsMatching(q: Query, text: string, account: string | und
   return { test, among: sql.join(parts, sql` union all `) }
 }
 
-/** Finds the document with a key, in each account that has the document. */
+/** Finds a document by its key: in `account`, or in each account that has the document. */
 export async function findDocuments(q: Query, key: string, account?: string): Promise<DocumentIndexView[]> {
   const found = q.sql.selectFrom('document_index').selectAll().where('document_key', '=', key).orderBy('account')
   return await (account === undefined ? found : found.where('account', '=', account)).execute()

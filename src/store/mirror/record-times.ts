@@ -25,7 +25,7 @@ export interface RecordTime {
 
 /**
  * Reads the times of events, messages, and attachments. An attachment has the time of its message.
- * @returns times by the text that `recordText` returns. Leaves out records that the mirror doesn't have.
+ * @returns the time of each record that the mirror has. Map key: the text that `recordText` returns.
  */
 export async function recordTimes(q: Query, records: readonly RecordName[]): Promise<ReadonlyMap<string, RecordTime>> {
   const times = new Map<string, RecordTime>()

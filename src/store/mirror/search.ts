@@ -4,7 +4,7 @@ import { distinctIn } from '../engine/sql.ts'
 import { numberIn } from '../inbox/queries.ts'
 import type { Columns } from '../schema/tables.ts'
 
-/** Finds deliveries by `svix-id` or by number. */
+/** Finds deliveries by `svix-id` or `inbox_id`, newest first. */
 export async function findDeliveriesFor(q: Query, text: string, limit: number) {
   const number = numberIn(text)
   const which =
@@ -18,7 +18,7 @@ export async function findDeliveriesFor(q: Query, text: string, limit: number) {
     order by inbox_id desc limit ${sql.lit(limit)}`)
 }
 
-/** Finds pushes by message id or by number. */
+/** Finds pushes by message id or `outbox_id`, newest first. */
 export async function findPushesFor(q: Query, text: string, limit: number) {
   const number = numberIn(text)
   const which = number === null ? sql`message_id = ${text.toLowerCase()}` : sql`outbox_id = ${number}`

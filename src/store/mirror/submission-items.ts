@@ -156,7 +156,8 @@ async function rowsOfEach<T>(
 ): Promise<T[]> {
   const pairs = keys.map(({ account, submission_id }) => ({ account, submission_id }))
   const given = valuesTable(q, { account: 'text', submission_id: 'text' }, pairs)
-  // Sorts only if `order` is given. If sorted by key, SQLite would scan the `sync_reads` of every submission.
+  // Without `order`, the rows aren't sorted. To sort them by key, SQLite would scan the `sync_reads` of every
+  // submission.
   const ordered = order === undefined ? sql`` : sql` order by ${order}`
   const grouping = group === undefined ? sql`` : sql` group by ${group}`
   const statement =

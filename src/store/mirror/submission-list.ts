@@ -23,9 +23,9 @@ export interface SubmissionPlace {
 
 /**
  * Maximum submissions to sort.
- * If at most this many submissions of an account match a condition, the query finds these by index and sorts them.
- * If more submissions match, the query reads all submissions in list order and tests each submission. Computed orders
- * have no index, so `listSubmissions` throws then.
+ * If at most this many submissions of an account match a condition, the query finds and sorts the matching submissions.
+ * If more submissions match, the query reads all submissions in list order and tests each submission. For a computed
+ * order, which has no index, `listSubmissions` throws instead.
  */
 const MOST_SORTED = 5_000
 
@@ -33,7 +33,7 @@ export interface ListOptions {
   readonly order: SubmissionOrder
   readonly after?: SubmissionPlace | undefined
   readonly limit: number
-  /** Replaces `MOST_SORTED`. */
+  /** For tests: replaces `MOST_SORTED`. */
   readonly mostSorted?: number
 }
 
@@ -90,7 +90,7 @@ const POSTGRES_TYPES: Readonly<Record<string, string>> = {
 }
 const SQLITE_TYPES: Readonly<Record<string, string>> = { stage: ' + 0', lowest_quote: ' + 0', outstanding: ' + 0' }
 
-/** SQL of the sort keys. Sorted by lowest quote, submissions without a quote come last in both directions. */
+/** SQL of the sort keys. In an order by lowest quote, submissions without a quote always come last. */
 function keysOf(q: Query, isDescending: boolean) {
   return { ...orderKeys(q), ...computedKeys(q, isDescending ? -1 : Number.MAX_SAFE_INTEGER) }
 }
@@ -148,8 +148,8 @@ function fewWith(q: Query, few: RawBuilder<unknown>, columns: RawBuilder<unknown
 }
 
 /**
- * SQL of table `few`: the submissions that match the rarest condition. For a computed order, the list of all the
- * account's submissions also counts as a condition, so that an account with few submissions needs no filter.
+ * SQL of table `few`: the submissions that match the rarest condition. For a computed order, adds a condition that all
+ * submissions of the account match. An account with few submissions then needs no filter.
  * @returns null if there is no condition, or if too many submissions match to sort them.
  * @throws UsageError if too many submissions match and the order is computed.
  */

@@ -46,7 +46,8 @@ export async function newestSubmission(q: Query, account: string): Promise<strin
 }
 
 /**
- * @returns an id of this kind whose submission is known and whose last read had no error; null if there is no such id.
+ * Finds an id of this kind whose submission is known. Skips ids whose newest read failed.
+ * @returns null if there is no such id.
  */
 export async function someKnownId(q: Query, account: string, kind: KnownKind): Promise<KnownId | null> {
   const row = await q.one(sql<Columns<'known_ids', 'id' | 'submission_id'>>`

@@ -7,9 +7,7 @@ import { outboxStates } from '../schema/push.ts'
 import { itsStream, ofPush } from '../schema/push-states.ts'
 import type { Columns } from '../schema/tables.ts'
 
-/**
- * Kinds of entries. Entries with the same time have this order in a timeline, which begins with the newest entry.
- */
+/** Kinds of entries. A timeline begins with the newest entry and lists entries with the same time in this order. */
 export const timelineKinds = ['push', 'change', 'message', 'event'] as const
 export type TimelineKind = (typeof timelineKinds)[number]
 
@@ -52,7 +50,7 @@ interface Asked {
   /** Position of the last entry on the previous page; undefined: the first page. */
   readonly after: TimelinePlace | undefined
   readonly limit: number
-  /** Last change number to include. */
+  /** Highest change number to include. */
   readonly until?: number | undefined
 }
 
@@ -100,8 +98,8 @@ const PUSH = sql`
 
 /**
  * Pushes of the next page, newest first.
- * A push is listed at the time when it was settled. An unsettled push is listed at the time of its last attempt.
- * Without an attempt, it is listed at the time when it was queued.
+ * A push has the time when it was settled. An unsettled push has the time of its newest attempt. A push without an
+ * attempt has the time when it was queued.
  */
 export async function pushesBefore(q: Query, asked: Asked): Promise<TimelinePush[]> {
   return await pushes(

@@ -80,15 +80,15 @@ export async function clientsOf<T>(q: Query, { account, submission_id }: Key): P
     order by d.destination`)
 }
 
-/** Name of each extra read of a submission, and the time of its last answer. */
+/** Lists the extra reads of a submission: the name of each read, and the time of its newest answer. */
 export async function extraReadsOf(q: Query, { account, submission_id }: Key): Promise<{ name: string; read_at: string }[]> {
   return await q.all(sql<Columns<'extra_reads', 'name' | 'read_at'>>`
     select name, read_at from extra_reads where account = ${account} and submission_id = ${submission_id} order by name`)
 }
 
 /**
- * For each destination, counts a submission's changes by push state, and its records by their last verification result.
- * Includes destinations that are no longer served. Data that retention removed isn't counted.
+ * For each destination, counts a submission's changes by push state, and its records by their newest verification
+ * result. Includes destinations that are no longer served. Data that retention removed isn't counted.
  * @template T the selected columns.
  */
 export async function reachedOf<T>(q: Query, { account, submission_id }: Key): Promise<T[]> {

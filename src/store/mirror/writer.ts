@@ -90,7 +90,8 @@ export class MirrorWriter implements MirrorAccess {
   }
 
   async insert(entity: Entity, rows: readonly Row[], changes: readonly Change[]): Promise<void> {
-    // Another transaction may add the same shared row at the same time. The error makes `Db.write` run `work` again.
+    // If another transaction added the same shared row, `ignore` skips the row. The thrown error then makes `Db.write`
+    // run `work` again.
     const inserted = await this.tx.insertMany(entity, rows, { ignore: isShared(entity) })
     if (inserted !== rows.length) throw new ConcurrentWriteError(`another process added a row of ${entity.table} at the same time`)
     this.#changes.push(...changes)
@@ -102,10 +103,10 @@ export class MirrorWriter implements MirrorAccess {
   }
 
   /**
-   * Creates missing submissions, then locks all submission rows in key order until the transaction ends.
+   * Creates missing submissions, then locks the rows of all `keys` in key order until the transaction ends.
    * These locks also protect the submissions' rows in other tables: each transaction first locks the submission.
    * @param keys distinct, sorted by key.
-   * @returns all submission rows, and the keys of new submissions. Purged submissions have no row.
+   * @returns the submission rows of `keys`, and the keys of new submissions. Purged submissions have no row.
    */
   async lockSubmissions(keys: readonly Row[], trackedAt: TimeText, via: (key: Row) => string): Promise<{ rows: Row[]; added: Row[] }> {
     const found = await this.tx.selectMany(submissions, keys, { lock: true })
@@ -117,8 +118,8 @@ export class MirrorWriter implements MirrorAccess {
     const added: Row[] = []
     for (const key of missing) {
       if (purged.has(keyText(key))) continue
-      // Inserts one submission per statement, to learn which submissions this process added. If several processes add
-      // the same submission, only the process that added it may append a change.
+      // Inserts one submission per statement, to learn which submissions this process added. If several processes try
+      // to add the same submission, only the process whose insert succeeds may append a change.
       const inserted = await this.tx.sql
         .insertInto('submissions')
         .values({

@@ -20,7 +20,7 @@ export async function openDb(database: DatabaseConfig, options: OpenOptions): Pr
 }
 
 /**
- * Creates the folder of a database if it is missing. Checks that the folder and the database files are writable.
+ * Creates a database's folder if the folder is missing. Checks that the folder and the database files are writable.
  * @throws FatalError that names the path, the user, and the fix.
  */
 export function makeWritable(path: string): void {

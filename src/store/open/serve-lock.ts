@@ -14,8 +14,8 @@ export interface ServeLock {
 
 /**
  * Lock files that this process has locked.
- * If a process closes any handle of a file, it loses all its POSIX locks on the file. Therefore, this process never
- * opens a locked file a second time.
+ * If a process closes any handle of a file, the process loses all its POSIX locks on this file. Therefore, this process
+ * never opens a locked file a second time.
  */
 const held = new Set<string>()
 

@@ -18,8 +18,8 @@ export interface EpisodeFilter {
 const SAME = sql`a.name = alarm_history.name and a.account = alarm_history.account and a.destination = alarm_history.destination`
 
 /**
- * Updates `alarm_history`. Adds an open row for each firing alarm that has no open row.
- * Closes the open rows of alarms that no longer fire.
+ * Updates `alarm_history`. For each firing alarm, adds an open row, or updates text and severity of the alarm's open
+ * row. Closes the open rows of alarms that no longer fire.
  */
 export async function writeHistory(tx: Tx): Promise<void> {
   const firing = sql`alarms a where ${SAME} and a.state = 'firing'`

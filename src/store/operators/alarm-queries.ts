@@ -7,7 +7,7 @@ import { rank } from '../reads/reads.ts'
 import { hasNoOptionsBut } from '../reconcile/runs.ts'
 import type { Columns } from '../schema/tables.ts'
 
-/** Limits of the queries below. Alarms are evaluated every 10 s, so each query must also use an index. */
+/** Maximum rows that a query below examines. Alarms are evaluated every 10 s, so each query must also use an index. */
 const NEWEST = 500
 const AT_MOST = 200
 /** Maximum reads to examine, oldest first, to find a submission that the service still shows. */
@@ -24,13 +24,13 @@ export const isUnannounced = sql`not exists (
 export interface UnannouncedRecords {
   /** At most 500, because only the newest 500 records of the period are examined. */
   readonly count: number
-  /** When a feed showed the first of these records; null if `count` is 0. */
+  /** When a feed showed the first counted record; null if `count` is 0. */
   readonly oldestAt: TimeText | null
 }
 
 /**
  * Counts records that a feed first showed in the period and that no webhook announced.
- * The period is after `after`, up to and including `upTo`. Ignores records that didn't occur after `happenedAfter`.
+ * The period is after `after`, up to and including `upTo`. Counts only records that occurred after `happenedAfter`.
  */
 export async function unannouncedRecords(
   q: Query,
@@ -69,8 +69,9 @@ export interface WebhookLoss {
 }
 
 /**
- * Counts the records of the last day whose webhook was lost.
- * Begins after the hour of the account's first webhook, because the account may have had no webhook endpoint before.
+ * Counts the records of the last 24 hours whose webhook was expected, and the records whose webhook was lost.
+ * The count begins after the hour of the account's first webhook, because the account may have had no webhook endpoint
+ * before.
  */
 export async function webhookLossOfDay(q: Query, account: string): Promise<WebhookLoss> {
   const first = await firstWebhookHour(q, account)
@@ -139,15 +140,16 @@ export async function newestRead(q: Query, account: string): Promise<TimeText | 
 }
 
 /**
- * Numbers of reads that fail or have a stalled cursor. Examines only the 200 such reads that are due first. Leaves out
- * reads that the service answered "not found".
+ * Numbers of reads that fail or stall. A feed read stalls if it stops before the end of the feed.
+ * Examines only the 200 failing or stalled reads that are due first. Leaves out reads that the service answered "not
+ * found".
  */
 export interface FailingReads {
-  /** Reads with at least one failure or stalled read, including those in `often` and `long`. */
+  /** Reads that failed or stalled at least once. Includes the reads in `often` and `long`. */
   readonly once: number
-  /** Reads with 5 or more failures, or 5 or more stalled reads, in a row. 1 or 2 failures are normal. */
+  /** Reads that failed or stalled 5 or more times in a row. 1 or 2 failures are normal. */
   readonly often: number
-  /** Reads that have failed for about 30 minutes. */
+  /** Reads that have failed or stalled for about 30 minutes. */
   readonly long: number
 }
 

@@ -18,7 +18,7 @@ export interface AlarmKey {
 
 export type AlarmRow = Readonly<Omit<AlarmsTable, 'acknowledged_by' | 'acknowledged_at'>>
 
-/** The last message about an alarm to an alert recipient. */
+/** The newest message about an alarm to an alert recipient. */
 export type NoticeRow = Readonly<Omit<OperatorNoticesTable, 'body' | 'lease_token'>>
 
 /**

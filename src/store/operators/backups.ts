@@ -6,8 +6,9 @@ import type { ActionDetail } from './actions.ts'
 export const backupActions = { made: 'backup', tried: 'backup.try' } as const
 
 /**
- * When the last backup of a SQLite database and the last trial restore began, and the size of the last backup in bytes.
- * Each field is null if the audit log doesn't have the value.
+ * The last backup of a SQLite database and the last trial restore: when each began, and the size of the backup in
+ * bytes.
+ * A field is null if the audit log doesn't have the value.
  */
 export interface LastBackups {
   readonly made_at: TimeText | null

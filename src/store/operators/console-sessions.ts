@@ -10,8 +10,8 @@ export interface SessionLimits {
 }
 
 /**
- * A console session. The row contains the session's id and token only as hashes.
- * Nobody can sign in with a copy of the row.
+ * A stored console session. The database contains the session's id and token only as hashes.
+ * Nobody can sign in with a copy of the stored session.
  */
 export interface ConsoleSession {
   /** SHA-256 (hex) of the session's id. */

@@ -9,9 +9,9 @@ const ROWS = 1_000
 const STREAMS = 200
 
 /**
- * Finds the oldest waiting change in the streams of a destination that are blocked for `reason`.
- * Searches the oldest 1,000 waiting changes of the destination. If none of them is in such a stream, searches the 200
- * such streams that are due first.
+ * Finds the oldest ready change in the streams of a destination that are blocked for `reason`.
+ * First searches the destination's oldest 1,000 ready changes. If none is in a matching stream, searches the 200
+ * matching streams that are due first.
  * @param reason null: searches the streams that aren't blocked.
  * @returns when the change was queued; null if no change is found.
  */

@@ -8,7 +8,7 @@ import { byFirstColumn, COUNT_CAP, dbTime, greatest, timeValue } from '../engine
 import { type DestinationState, type DestinationsTable, type OutboxState, outboxStates, type VerificationResult } from '../schema/push.ts'
 import { isIn } from './queries.ts'
 
-/** The last row that a snapshot queued. A snapshot queues all current rows of the mirror for a new destination. */
+/** How far a snapshot got. A snapshot queues all current rows of the mirror for a new destination. */
 export interface SnapshotPosition {
   readonly account: string
   readonly submissionId: string
@@ -78,7 +78,9 @@ async function addDestination(tx: Tx, { name, start, filter = null }: Destinatio
     on conflict do nothing`)
 }
 
-/** @returns the number of the newest change queued for the destination; null if none is queued. Ignores resent changes. */
+/**
+ * @returns the number of the newest change queued for the destination; null if there is none. Ignores resent changes.
+ */
 async function lostCursor(tx: Tx, name: string): Promise<number | null> {
   const of = byFirstColumn(tx, 'o.destination', name, 'desc')
   const newest = outboxStates.map(

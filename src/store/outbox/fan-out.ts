@@ -36,7 +36,7 @@ export interface NewOutboxRow extends QueuedChange {
   readonly destination: string
   /** Content of a snapshot row. Null for a change, because its content is in the change log. */
   readonly snapshot: { readonly changed_at: TimeText; readonly after: Row } | null
-  /** True if the row may already have been sent from a database that was then lost; see log-epoch.ts. */
+  /** True if the row may already have been sent from a database that was later lost; see `changes/log-epoch.ts`. */
   readonly uncertain: boolean
   /** Set if an operator resends the change. `same`: with the earlier message id. `new`: with a new message id. */
   readonly resent?: 'same' | 'new'
@@ -64,7 +64,7 @@ export async function changesToFanOut(q: Query, seq: number, limit: number): Pro
   return await changesOf(q, sql`where seq > ${seq} order by seq limit ${sql.lit(limit)}`)
 }
 
-/** @param which the `where` clause of the statement, with `order by` and `limit`. */
+/** Reads the changes that a `where` clause selects. @param which the clause, with `order by` and `limit`. */
 export async function changesOf(q: Query, which: RawBuilder<unknown>): Promise<(FanOutChange & { readonly isEmptied: boolean })[]> {
   // On Postgres, `after` is jsonb. Convert it to text to compare it with '{}'.
   const after = q.kind === 'sqlite' ? sql`after` : sql`after::text`
@@ -96,7 +96,7 @@ export interface LogEnd {
 }
 
 /**
- * Reads the end of the change log and locks it until the transaction ends. During that time, the mirror contains
+ * Reads the end of the change log and locks the log until the transaction ends. During that time, the mirror contains
  * exactly the changes up to this end.
  */
 export async function lockLogEnd(tx: Tx): Promise<LogEnd> {
@@ -108,7 +108,7 @@ export async function lockLogEnd(tx: Tx): Promise<LogEnd> {
 
 /**
  * A destination's new cursor. `snapshot`: the snapshot's new progress; undefined keeps the stored progress. `filtered`:
- * number of changes that the destination's `filter` excluded since the previous move.
+ * number of changes that the destination's `filter` excluded since the previous cursor.
  */
 export interface CursorMove {
   readonly destination: string
@@ -120,7 +120,7 @@ export interface CursorMove {
 /**
  * Inserts rows into the outbox in the given order, and moves the destinations' cursors. Call this last in the
  * transaction. For a purged submission, inserts only rows with the operation `purged`. A purge deletes a submission's
- * queued rows under the lock of `lockFanOut`, so fan-out can't add rows after that.
+ * queued rows under the lock of `lockFanOut`, so fan-out can't add rows after the purge.
  */
 export async function queueRows(tx: Tx, all: readonly NewOutboxRow[], moves: readonly CursorMove[]): Promise<void> {
   const queuedAt = timeFromMs(tx.clock.now())

@@ -15,7 +15,7 @@ export interface PassedRecord {
 
 /**
  * Filter state of a record at one destination. A record has a filter state if it ever matched the destination's
- * `filter`, or if it was sent before the destination had a filter.
+ * `filter`. A record that was sent before the destination had a filter also has a filter state.
  */
 export interface Passed {
   /** True if the record matches the filter now; false if it no longer matches. */
@@ -25,7 +25,7 @@ export interface Passed {
    * had a filter.
    */
   readonly seq: number
-  /** The last full row that was sent contains the changes up to this number. */
+  /** The newest full row that was sent contains the changes up to this number. */
   readonly through: number
 }
 
@@ -33,15 +33,18 @@ export interface SentRecord extends PassedRecord {
   readonly submissionId: string | null
 }
 
-/** Filter states of records. They are read before the filter decides about changes of these records. */
+/** Filter states of records, before the filter decides about new changes of these records. */
 export interface Known {
-  /** Filter states by `passedText`. A record without a filter state is missing. */
+  /**
+   * Filter state of each record. Map key: the text that `passedText` returns.
+   * A record without a filter state has no entry.
+   */
   readonly passed: ReadonlyMap<string, Passed>
   /** Records that were sent before the destination had a filter, and whose filter state isn't stored yet. */
   readonly unstored: readonly (PassedRecord & Passed)[]
   /**
-   * Whether the destination received changes before it had a filter. If so, it may have records whose filter state
-   * isn't stored.
+   * Whether the destination received changes before it had a filter. If so, the filter states of some records may not
+   * be stored.
    */
   readonly isPartial: boolean
 }
@@ -52,7 +55,10 @@ export function passedText({ account, entity, entityId }: PassedRecord): string 
   return JSON.stringify([account, entity, entityId])
 }
 
-/** Reads stored filter states, by `passedText`. Records without a stored filter state are missing. */
+/**
+ * Reads the stored filter state of each record. Map key: the text that `passedText` returns.
+ * A record without a stored filter state has no entry.
+ */
 async function passedAmong(q: Query, destination: string, records: readonly PassedRecord[]): Promise<Map<string, Passed>> {
   const keys = new Map(records.map((record) => [passedText(record), keyOf(destination, record)]))
   const rows = keys.size === 0 ? [] : await q.selectMany(passed, [...keys.values()])
@@ -84,8 +90,8 @@ export async function knownAmong(
 const asked = { account: 'text', submission_id: 'text', entity: 'text', entity_id: 'text' } as const
 
 /**
- * Finds which of these records the destination has or may get. This is so if the record's id at the target is stored,
- * or if the outbox has a ready, delivered, or unknown row of the record.
+ * Finds which of these records the destination has or may get. Either the record's id at the target is stored, or the
+ * outbox has a ready, delivered, or unknown row of the record.
  */
 export async function sentAmong(q: Query, destination: string, records: readonly SentRecord[]): Promise<PassedRecord[]> {
   const keys = new Map(

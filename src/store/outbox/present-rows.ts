@@ -21,7 +21,8 @@ export interface PresentRow {
 }
 
 /**
- * Reads the current rows of records, by `passedText`. The row and `asOf` are read by the same statement, so they match.
+ * Reads the current rows of records. One statement reads a row and its `asOf`, so the two match.
+ * Map key: the text that `passedText` returns.
  */
 export async function presentRows(q: Query, records: readonly PassedRecord[]): Promise<ReadonlyMap<string, PresentRow>> {
   const found = new Map<string, PresentRow>()
@@ -76,7 +77,7 @@ export async function changeContents(q: Query, seqs: readonly number[]): Promise
 
 const currentSubmissions = specWithoutRaw(submissions)
 
-/** Reads the current rows of submissions, without `raw`. Map key: `account submission_id`. */
+/** Reads the current rows of submissions, without `raw`. Map key: account and submission id, separated by a space. */
 export async function presentSubmissions(
   q: Query,
   of: readonly { readonly account: string; readonly submission_id: string | null }[],

@@ -14,8 +14,8 @@ interface Victim extends StreamKey {
 }
 
 /**
- * What remains after one step. `more`: rows may remain, call again. `inFlight`: senders have claimed all rows that the
- * step found, and may be sending them, so wait before calling again. `none`: no rows remain.
+ * What remains after one step. `more`: rows may remain, so call again. `inFlight`: senders have claimed all rows that
+ * the step found, and may be sending them. Wait, then call again. `none`: no rows remain.
  */
 type Left = 'more' | 'inFlight' | 'none'
 

@@ -26,8 +26,8 @@ const isOther = sql<boolean>`
   push_map.client <> excluded.client or push_map.policy is distinct from excluded.policy or push_map.fields is distinct from excluded.fields`
 
 /**
- * Stores mappings and unblocks the streams that waited for them. Uses several transactions. If a transaction fails, the
- * mappings of earlier transactions stay stored.
+ * Stores mappings and unblocks the streams that waited for a mapping. Uses several transactions. If a transaction
+ * fails, the mappings of earlier transactions stay stored.
  * @param via where the mappings come from: `import`, `command`, `admin`, or `lookup`.
  */
 export async function storeMappings(db: Db, rows: readonly MappingRow[], via: string): Promise<void> {
@@ -59,8 +59,8 @@ async function storeStep(db: Db, rows: readonly MappingRow[], via: string): Prom
 }
 
 /**
- * Checks up to `limit` unmapped streams after `after`, and unblocks those whose submission now has a mapping. This also
- * finds mappings that a person wrote into the table.
+ * Checks up to `limit` unmapped streams after `after`. Unblocks a stream if its submission now has a mapping, even if a
+ * person wrote the mapping into the table.
  * @param after the last checked stream; null for the first call.
  * @param isNeeded false if the settings no longer require mappings. Then all checked streams are unblocked.
  * @returns the last checked stream; null if there are no more streams to check.
@@ -107,7 +107,7 @@ export async function lockMappings(tx: Tx): Promise<void> {
   await lockNamed(tx, 'push-map')
 }
 
-/** @returns the streams whose submission has a mapping, as texts of `streamText`. */
+/** @returns the streams whose submission has a mapping, each as the text that `streamText` returns. */
 export async function mappedStreams(q: Query, streams: readonly StreamKey[]): Promise<ReadonlySet<string>> {
   if (streams.length === 0) return new Set()
   const rows = await q.all(sql<StreamKey>`

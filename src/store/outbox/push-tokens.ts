@@ -33,9 +33,10 @@ export const claimedTokens = new Leased<Lease>({
 })
 
 /**
- * The tokens of one destination, shared by all processes. They are encrypted if `PROTECT_KEYS` is set, even if
- * `PROTECT` is not. A refresh token is deleted from the database before it is sent, so that no process sends it twice
- * after a crash.
+ * The tokens of one destination, shared by all processes. The stored tokens are encrypted if `PROTECT_KEYS` is set,
+ * even without `PROTECT`.
+ * A refresh token is deleted from the database before it is sent. Otherwise a process could send it again after a
+ * crash.
  */
 export class PushTokens {
   readonly #db: Db

@@ -18,17 +18,17 @@ export interface OutboxFilter {
   readonly state?: OutboxState | undefined
   readonly since?: TimeText | undefined
   readonly until?: TimeText | undefined
-  /** Only rows whose `outbox_id` is lower than this. */
+  /** Only rows with a lower `outbox_id`. */
   readonly after?: number | undefined
-  /** Only rows whose `outbox_id` is this or lower. */
+  /** Only rows with this `outbox_id` or a lower one. */
   readonly through?: number | undefined
   /** SQL that selects the destination's rows by another index. Replaces the condition `destination = …`. */
   readonly isDestination?: RawBuilder<unknown>
   /** Only rows of streams blocked for this reason. Requires `destination`. */
   readonly blocked?: string | undefined
-  /** Reads the rows of the account in order of their numbers, and tests the other conditions for each. */
+  /** Reads the rows of the account in order of `outbox_id`, and tests the other conditions for each row. */
   readonly isByAccount?: boolean
-  /** Bounds of `outbox_id` from `numbersWithin`: rows have at least `from` and less than `to`. */
+  /** Range of `outbox_id` from `numbersWithin`: `from` is inclusive, `to` is exclusive. */
   readonly from?: number
   readonly to?: number
 }
@@ -55,7 +55,7 @@ const JOINED = sql`
   left join sync_push_streams l on ${sql.raw(itsStream)}
   left join sync_remote_ids r on ${sql.raw(itsRemoteId)}`
 
-/** States to list by: the stored states, and the states that lists show for ready rows. */
+/** States by which a list can be filtered: the stored states, and the states that lists show for ready rows. */
 export const listedStates = ['ready', 'waiting', 'retrying', 'unmapped', 'held', 'delivered', 'dead', 'unknown', 'skipped'] as const
 export type ListedState = (typeof listedStates)[number]
 
@@ -114,11 +114,11 @@ function firstOf(q: Query, { account, destination, isByAccount, isDestination }:
   return isDestination ? ofDestination(q, destination ?? '') : { order: sql`` }
 }
 
-/** If an account has at most this many rows, the newest are read by account, without regard to state and destination. */
+/** If an account has at most this many rows, a list reads them by account and tests state and destination. */
 const MOST_OF_ACCOUNT = 100_000
 /**
- * If a destination has at most this many blocked streams, their rows are found by stream. If it has more, the newest
- * waiting rows soon include some of them.
+ * If a destination has at most this many blocked streams, a list finds their rows by stream. If there are more, a list
+ * searches the ready rows from the newest, and soon finds rows of blocked streams.
  */
 const MOST_STREAMS = 1_000
 
@@ -185,8 +185,8 @@ export function matches(q: Query, filter: OutboxFilter, byState = filter.state !
 }
 
 /**
- * The expression to sort the list by: `o.outbox_id`. If an index on submissions or states is faster, the expression is
- * written so that the database can't use the primary key's index.
+ * SQL of the sort column `o.outbox_id`. Prevents SQLite from using the primary key's index if an index on submissions
+ * or states is faster.
  */
 export function place(q: Query, { state, destination, submissionId, blocked, isByAccount }: OutboxFilter): RawBuilder<unknown> {
   if (isByAccount) return sql`o.outbox_id`
@@ -199,8 +199,8 @@ export const STOPPED: readonly OutboxState[] = ['dead', 'unknown', 'skipped']
 /** Search criteria that no index supports. */
 interface OutboxSearch {
   /**
-   * Text to find in the change (such as `quotes.insert`), the ids, the failure, or the insured. Ignores
-   * case and accents.
+   * Text to find in the change (such as `quotes.insert`), the ids, the error, or the insured's name. Ignores case and
+   * accents.
    */
   readonly text?: string | undefined
   /** Reason of the failure, as `reasonOf` returns it. */
@@ -231,7 +231,7 @@ export type FailedRow = OutboxEntry & { readonly state: 'dead' | 'unknown' | 're
 
 /**
  * Lists failed rows of a destination: the newest dead rows, the newest unknown rows, and retrying rows. Looks for
- * retrying rows only among the `limit` oldest waiting rows, because the oldest are sent first.
+ * retrying rows only among the `limit` oldest ready rows, because the oldest are sent first.
  * @param limit maximum number of rows to read for each state.
  * @returns `hasMore`: there may be failed rows that aren't listed.
  */
@@ -245,7 +245,7 @@ export async function failedRows(q: Query, destination: string, limit: number): 
 }
 
 /**
- * @returns the last of the `limit` oldest ready rows; null if no row is ready. `isFull`: there are at least `limit`
+ * @returns the newest of the `limit` oldest ready rows; null if no row is ready. `isFull`: there are at least `limit`
  * ready rows.
  */
 async function lastAmongOldest(q: Query, destination: string, limit: number) {

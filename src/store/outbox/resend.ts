@@ -52,7 +52,7 @@ export interface SelectedRecord extends SentRecord {
 
 /**
  * @param records distinct records. Each has at least one selected change.
- * @returns the number of each record's newest selected change, by `passedText`.
+ * @returns the number of each record's newest selected change. Map key: the text that `passedText` returns.
  */
 export async function newestSelected(
   q: Query,
@@ -109,8 +109,8 @@ function changesWhere(q: Query, condition: RawBuilder<unknown>): Promise<ResendC
 }
 
 /**
- * Counts the given changes whose receipt the destination hasn't confirmed, by outbox state. `waiting`: still to be sent.
- * Changes without an outbox row aren't counted.
+ * Counts the given changes whose receipt the destination hasn't confirmed, by outbox state. `waiting`: still to be
+ * sent. Changes without an outbox row aren't counted.
  */
 export async function unsettledAmong(
   q: Query,

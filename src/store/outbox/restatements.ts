@@ -8,7 +8,7 @@ import { specOf } from '../schema/table.ts'
 
 /**
  * Submissions to send again after a restore. A destination may have received changes that the restored change log
- * doesn't contain. No stored change would correct these, so the submission's current state is sent.
+ * doesn't contain. No stored change can correct such a destination, so the submission's current state is sent.
  */
 
 export interface Restatement {
@@ -19,7 +19,9 @@ export interface Restatement {
 
 const restatements = specOf(syncRestatements)
 
-/** Maximum wait in ms for the new reads of a submission. After this, the submission is sent even without them. */
+/**
+ * Maximum wait in ms for the new reads of a submission. After this time, the submission is sent even without new reads.
+ */
 const LONGEST_WAIT_MS = 3_600_000
 
 export async function requestRestatements(tx: Tx, requested: readonly Restatement[]): Promise<void> {
@@ -33,8 +35,8 @@ export async function requestRestatements(tx: Tx, requested: readonly Restatemen
 
 /**
  * Finds the next submission to send again. A submission is ready if all its reads were repeated in the newest log
- * epoch, or if sending it again was requested over an hour ago.
- * @returns null if no submission is ready. `isNew`: the submission is tracked only since that epoch began.
+ * epoch. One hour after the request, a submission is ready even without new reads.
+ * @returns null if no submission is ready. `isNew`: the submission is tracked only since the newest log epoch began.
  */
 export async function nextRestatement(q: Query, destination: string): Promise<(Restatement & { readonly isNew: boolean }) | null> {
   const began = sql`(select began_at from sync_log_epochs order by epoch_no desc limit 1)`

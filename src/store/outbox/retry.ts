@@ -20,7 +20,7 @@ import { claimedStreams } from './work.ts'
 
 /**
  * Result of one step. `inFlight`: number of rows left unchanged, because their streams are being sent. `nextAfter`:
- * `after` for the next step; null if no rows remain.
+ * value of `after` for the next step; null if no rows remain.
  */
 export interface OutboxStep {
   readonly changed: number
@@ -38,11 +38,13 @@ interface Chosen extends StreamKey {
 
 /**
  * Makes dead, unknown, and skipped rows ready again, with 0 attempts and their earlier position in the stream. Unblocks
- * streams that these rows blocked. If an insert is retried, its followers are too: changes that were skipped because
- * the insert wasn't delivered. A filter without a state selects dead and unknown rows. One call covers up to `limit`
- * rows after `after` (0 to begin). Followers count toward `limit`, but at least one row is covered.
- * @param withLookup destinations that can look up records. Before a row with an unknown outcome is sent to them again,
- * they are asked whether they have the record.
+ * streams that these rows blocked. A filter without a state selects dead and unknown rows.
+ * If a selected row is an insert, also retries its followers: changes that were skipped because the insert wasn't
+ * delivered.
+ * One call covers up to `limit` rows after `after` (0 to begin). Followers count toward `limit`, but at least one row
+ * is covered.
+ * @param withLookup destinations that can look up records. Such a destination is asked for the record before a row with
+ * an unknown outcome is sent again.
  */
 export async function retryRows(
   db: Db,
@@ -125,8 +127,8 @@ async function choose(
 }
 
 /**
- * Limits rows to `limit`, counting the followers of each row.
- * @returns the first of the chosen rows; at least one.
+ * Takes rows from the beginning of `chosen`, until the rows and their followers reach `limit`.
+ * @returns the taken rows; at least one, unless `chosen` is empty.
  */
 async function limitWithFollowers(q: Query, chosen: readonly Chosen[], limit: number): Promise<readonly Chosen[]> {
   if (chosen.length < 2) return chosen
@@ -212,8 +214,8 @@ const IS_OPEN = sql`exists (select 1 from sync_push_streams l where ${sql.raw(it
 type Retrying = StreamKey & { readonly outbox_id: number }
 
 /**
- * Makes rows due now that failed and wait for another attempt. Also ends the backoff of their destinations. Attempt
- * counts stay. One call covers up to `limit` rows after `after` (0 to begin).
+ * Makes failed rows that wait for another attempt due now. Also ends the backoff of their destinations. Attempt counts
+ * stay. One call covers up to `limit` rows after `after` (0 to begin).
  * @returns `inFlight`: number of rows left unchanged, because their stream is blocked or being sent.
  */
 export async function retryNow(db: Db, filter: OutboxFilter, after: number, limit: number): Promise<OutboxStep> {
@@ -252,7 +254,7 @@ export async function makeStreamsDue(db: Db, name: string, limit: number): Promi
   })
 }
 
-/** Counts the rows that `retryNow` would make due. Counting stops at `cap`. */
+/** Counts the failed rows that wait for another attempt in streams that aren't blocked. Counting stops at `cap`. */
 export async function countRetrying(q: Query, filter: OutboxFilter, cap: number): Promise<number> {
   return (await retrying(q, filter, 0, cap)).length
 }

@@ -18,7 +18,7 @@ import { givenStreams, type StreamKey } from './streams.ts'
  * is retried, the changes with this text are retried too.
  */
 export const ID_NOT_KNOWN =
-  "not sent: the target's id of the record is not known, because its insert was left out, was never taken, or was taken without an id"
+  "not sent: the target's id of the record is unknown, because its insert was excluded, never accepted, or accepted without an id"
 
 /** The change that a row delivers. */
 export interface QueuedChange {
@@ -55,8 +55,8 @@ export interface OutboxRow extends QueuedChange {
   readonly uncertain: boolean
   readonly progress: PushProgress | null
   /**
-   * When the last attempt before this claim ended; null if there was none. If the claim has `lookupAfterMs`, an attempt
-   * without a stored outcome has the time when it was claimed.
+   * When the newest attempt before this claim ended; null if there was none. For an attempt without a stored outcome
+   * that was claimed with `lookupAfterMs`: when the row was claimed.
    */
   readonly triedAt: TimeText | null
   /** Set if an operator resends the change. `same`: with the earlier message id. `new`: with a new message id. */
@@ -103,15 +103,18 @@ interface Found {
 }
 
 export interface FirstRows {
-  /** Rows by the text `account stream`. Streams without ready rows are missing. */
+  /**
+   * The first ready rows of each stream. The key is the account and the stream, separated by a space. A stream has no
+   * entry if it has no ready rows, or if the limit in bytes left out all its rows.
+   */
   readonly byStream: ReadonlyMap<string, OutboxRow[]>
   /** Whether rows were left out because of the limit in bytes. */
   readonly isFull: boolean
 }
 
 /**
- * Reads the first `limit` ready rows of each stream. If all rows together exceed `CLAIM_BYTES`, the newest are left
- * out, but at least one row is returned.
+ * Reads the first `limit` ready rows of each stream. If all these rows together exceed `CLAIM_BYTES`, leaves out the
+ * newest rows, but returns at least one row.
  * @param options `submissions`: whether to also read the submissions' current rows.
  */
 export async function firstRows(
@@ -154,8 +157,9 @@ const unqueued = {
 type UnsentRow = QueuedChange & { readonly snapshot: object | null; readonly leftFilter?: boolean }
 
 /**
- * Adds to rows what a sender would get now, such as content and mapping. The rows needn't be in the outbox. Their
- * `outboxId` is their position in the given order, from 1. Writes nothing.
+ * Adds to rows what a sender would get now, such as content and mapping. The rows needn't be in the outbox. Writes
+ * nothing.
+ * @returns the rows. The `outboxId` of a row is its position in the given order, from 1.
  */
 export async function rowsAsSent(q: Query, rows: readonly UnsentRow[], destination: string): Promise<OutboxRow[]> {
   const given = rows.map(({ messageId, account, submissionId, entity, entityId, operation, cause, seq, snapshot, leftFilter }, index) => ({
@@ -375,8 +379,8 @@ function oldestWithin(rows: readonly Measured[], limit: number): number[] {
 }
 
 /**
- * SQL for the size of a value in bytes. On Postgres, a value of less than 2,000 stored bytes counts with its stored
- * size, because converting the value to text is slower.
+ * SQL for the size of a value in bytes. On Postgres, uses the stored size of small values (less than 2,000 bytes).
+ * Converting such a value to text is slower.
  */
 function bytesOf(q: Query, column: RawBuilder<unknown>): RawBuilder<unknown> {
   if (q.kind === 'sqlite') return sql`coalesce(octet_length(${column}), 0)`

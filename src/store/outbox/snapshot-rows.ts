@@ -17,8 +17,9 @@ export interface SnapshotRow {
 }
 
 /**
- * Accounts and tables that a snapshot reads. Null `entities` means all tables. A snapshot reads the accounts by name,
- * the submissions of an account by id, and the tables of a submission in the order of `model/entities.ts`.
+ * Accounts and tables that a snapshot reads. Null `entities` means all tables. A snapshot reads the accounts in the
+ * order of their names, and the submissions of an account in the order of their ids. The snapshot reads the tables of a
+ * submission in the order of `model/entities.ts`.
  */
 export interface SnapshotScope {
   readonly accounts: readonly string[]
@@ -27,14 +28,11 @@ export interface SnapshotScope {
 
 export interface SnapshotPage {
   readonly rows: readonly SnapshotRow[]
-  /** The last row of this page, where the next page continues; null after the last page. */
+  /** Where the next page continues; null after the last page. */
   readonly position: SnapshotPosition | null
 }
 
-/**
- * Reads the next rows after `position`. The page ends after `limit` rows, or after `limit` tables even if they
- * have few rows.
- */
+/** Reads the next rows after `position`. The page ends after `limit` rows or `limit` tables, whichever comes first. */
 export async function snapshotPage(
   q: Query,
   scope: SnapshotScope,
@@ -108,8 +106,8 @@ interface Placed {
 }
 
 /**
- * @returns for each record, whether the snapshot will still reach the record. If so, its changes needn't be queued,
- * because the snapshot's row will contain them.
+ * @returns for each record, whether the snapshot will still reach the record. If so, the record's changes needn't be
+ * queued, because the snapshot's row will contain the changes.
  */
 export async function stillToCome(q: Query, position: SnapshotPosition | null, records: readonly Placed[]): Promise<boolean[]> {
   if (position === null) return records.map(() => true)

@@ -4,7 +4,7 @@ import { dbTime, rowLock, valuesTable } from '../engine/sql.ts'
 import type { StreamBlock } from '../schema/push.ts'
 
 /**
- * A stream has a row in `sync_push_streams` while it has ready rows, or while a dead or unknown row blocks it
+ * The table `sync_push_streams` contains streams with ready rows, and streams that a dead or unknown row blocks
  * (`held_by`). A transaction that adds or removes ready rows locks the stream first. Otherwise another transaction
  * could delete the stream as empty.
  */
@@ -47,7 +47,7 @@ export interface LockedStream extends StreamKey {
   readonly in_flight: number
 }
 
-/** Locks those of the given streams that exist, in the order of their keys. */
+/** Locks the given streams in the order of their keys. Leaves out missing streams. */
 export async function lockStreams(tx: Tx, keys: readonly StreamKey[]): Promise<LockedStream[]> {
   if (keys.length === 0) return []
   const lock = rowLock(tx, 'for update of l')
@@ -66,7 +66,7 @@ export async function makeDue(tx: Tx, streams: readonly StreamKey[]): Promise<vo
     where (destination, account, stream) in (select destination, account, stream from ${givenStreams(tx, streams)})`)
 }
 
-/** Deletes those of the given streams that have no ready rows and aren't blocked by a row. Lock the streams first. */
+/** Deletes the given streams, except streams with ready rows and streams that a row blocks. Lock the streams first. */
 export async function closeEmptyStreams(tx: Tx, keys: readonly StreamKey[]): Promise<void> {
   if (keys.length === 0) return
   await tx.run(sql`

@@ -83,7 +83,7 @@ export async function probeNow(db: Db, name: string): Promise<void> {
 
 /**
  * Claims the due probe of a suspended destination. If all streams are blocked or there are none, makes the destination
- * active instead, because there is nothing to probe with.
+ * active, because there is nothing to probe with.
  * @param leaseMs delay in ms until the next probe, if the outcome of this probe isn't stored.
  * @returns whether the caller may send a probe.
  */

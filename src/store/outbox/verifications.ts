@@ -20,7 +20,7 @@ const LOOKED = 5_000
 
 /**
  * Finds delivered rows after `after` (0 to begin). If a change was resent, only its newest row is found.
- * @returns outbox ids, and `after` for the next call; null if no rows remain.
+ * @returns `ids`: outbox ids; `next`: value of `after` for the next call, null if no rows remain.
  */
 export async function deliveredAfter(
   q: Query,
@@ -53,7 +53,7 @@ const IS_NEWEST = sql`
       and n.resent is not null and n.outbox_id > o.outbox_id))`
 
 /**
- * Finds delivered rows whose record the target may lack without a fault.
+ * Finds delivered rows whose record may be missing at the target for a known reason.
  * @returns reasons by outbox id. `mapped`: the submission's mapping was changed after the delivery. `dropped`: the
  * target deleted the record as requested.
  */
@@ -97,8 +97,8 @@ export async function storeVerifications(tx: Tx, destination: string, verified: 
 const GIVEN = { account: 'text', message_id: 'text', submission_id: 'text', entity: 'text', entity_id: 'text', result: 'text' } as const
 
 /**
- * Condition: a newer change of the same record is ready. To repair an insert, the mirror forgets the id that the target
- * gave the record. A newer change that needs this id would then be skipped.
+ * Condition: a newer change of the same record is ready. Repairing an insert deletes the record's row from
+ * `sync_remote_ids`. A newer change that needs the id in this row would then be skipped.
  */
 const aNewerWaits = (tx: Tx) => sql`
   exists (select 1 from sync_outbox n where n.destination = o.destination and n.account = o.account and n.stream = o.stream and n.state = 'ready'
@@ -136,7 +136,7 @@ export async function stillDelivered(tx: Tx, destination: string, outboxIds: rea
 }
 
 /**
- * Stores that these changes were queued again. For an insert, also deletes the record's stored id at the target,
+ * Stores that these changes were queued again. For an insert, also deletes the record's row from `sync_remote_ids`,
  * because the target will assign a new id.
  */
 export async function markRepaired(tx: Tx, destination: string, rows: readonly Requeued[]): Promise<void> {
@@ -151,7 +151,9 @@ export async function markRepaired(tx: Tx, destination: string, rows: readonly R
   }
 }
 
-/** Stores the counts of a full verification, which wasn't limited to a submission or a period. */
+/**
+ * Stores the counts of a verification. Call this only for a verification without a limit to a submission or a period.
+ */
 export async function storeVerificationSummary(tx: Tx, destination: string, summary: VerificationSummary): Promise<void> {
   await tx.run(sql`
     update sync_destinations set verified_at = ${dbTime(tx)}, verified = ${JSON.stringify(summary)} where destination = ${destination}`)

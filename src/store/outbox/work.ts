@@ -42,7 +42,7 @@ export interface StreamClaim {
   readonly uncertain: boolean
   /**
    * With `uncertain`: also sets `tried_at` of the claimed rows to now. A row that already had an unknown outcome keeps
-   * its `tried_at`, if that is less than this many ms ago.
+   * a `tried_at` that is less than this many ms old.
    */
   readonly lookupAfterMs?: number | undefined
   readonly withoutSubmissions?: boolean
@@ -54,7 +54,7 @@ export interface StreamClaim {
 export interface RowResult {
   readonly outboxId: number
   readonly state: OutboxState
-  /** Number of finished attempts, including this one. */
+  /** Number of finished attempts of the row, including this attempt if one was made. */
   readonly attempts: number
   readonly uncertain: boolean
   readonly status: number | null
@@ -129,7 +129,7 @@ export async function claimStreams(db: Db, destination: string, claim: StreamCla
 
 /**
  * Stores the results of claimed streams.
- * @param options `relaxedDurability`: allows that a power failure undoes the transaction.
+ * @param options `relaxedDurability`: true if a power failure may undo the transaction.
  * @returns the results that weren't stored, because this process lost the lease.
  */
 export async function settleStreams(
@@ -189,7 +189,7 @@ async function writeRows(tx: Tx, results: readonly StreamResult[]): Promise<void
   await tx.updateMany(outbox, SETTLED, others)
 }
 
-/** Masks tax ids in `progress`, because it contains the target's answer, which may repeat them. */
+/** Drops or encrypts tax ids in `progress`. The target's answer in `progress` may repeat tax ids of the push. */
 function protectedProgress(tx: Tx, { account, entity, entityId }: OutboxRow, progress: PushProgress): string {
   return tx.protection.text(JSON.stringify(progress), { account, table: entity, key: entityId, column: 'raw' })
 }
@@ -259,7 +259,7 @@ async function heldStreams(tx: Tx, streams: readonly ClaimedStream[]): Promise<C
 }
 
 /**
- * Releases streams whose lease this process still has, due immediately.
+ * Releases streams whose lease this process still has, and makes these streams due immediately.
  * @param options `clearUncertain`: clears the `uncertain` marks that the claim set.
  */
 export async function releaseStreams(
@@ -287,8 +287,8 @@ export async function releaseAllStreams(db: Db, destination: string): Promise<vo
 }
 
 /**
- * Sets `tried_at` of the claimed rows to now. If an uncertain earlier attempt is less than `lookupAfterMs` ago, keeps
- * that time.
+ * Sets `tried_at` of the claimed rows to now. Keeps the time of an uncertain earlier attempt that is less than
+ * `lookupAfterMs` ago.
  */
 async function noteAttempts(tx: Tx, streams: readonly ClaimedStream[], lookupAfterMs: number): Promise<void> {
   const now = tx.clock.now()

@@ -5,7 +5,7 @@ const UNREACHABLE = ['Postgres cannot be reached', 'check that it runs, and that
 
 const UNTRUSTED = [
   'the certificate of the Postgres server is not trusted',
-  'name the CA that signed it with sslrootcert, and the host as the certificate does',
+  'set sslrootcert to the CA that signed it, and use the host name of the certificate',
 ] as const
 const EXPIRED = [
   'the certificate of the Postgres server has expired or is not valid yet',
@@ -16,7 +16,7 @@ const NO_AGREEMENT = [
   'check that the server offers TLS 1.2 or later, and that sslcert and sslkey name a certificate and its key',
 ] as const
 const BROKEN = ['the connection to Postgres broke off', 'check the log of the server, or of the proxy in front of it'] as const
-const NO_TLS = ['the Postgres server does not offer TLS', 'switch it on there, or remove it from the URL'] as const
+const NO_TLS = ['the Postgres server does not offer TLS', 'enable TLS there, or remove sslmode from the URL'] as const
 
 /** Error message of pg's pool if no connection becomes free in time. */
 const POOL_EXHAUSTED = 'timeout exceeded when trying to connect'
@@ -33,7 +33,7 @@ const READ_ONLY = '25006'
 /** Problems that are temporary or that an administrator can fix: class or code of SQLSTATE, description, and fix. */
 const TRANSIENT: readonly (readonly [prefix: string, sentence: string, fix?: string])[] = [
   ['08', ...UNREACHABLE],
-  ['28', 'Postgres refused the login', 'check user and password in DATABASE_URL, and what pg_hba.conf allows'],
+  ['28', 'Postgres rejected the login', 'check user and password in DATABASE_URL, and what pg_hba.conf allows'],
   [
     '42501',
     'the user of DATABASE_URL lacks a right in Postgres',
@@ -43,12 +43,12 @@ const TRANSIENT: readonly (readonly [prefix: string, sentence: string, fix?: str
   ['3D000', 'the database does not exist on the Postgres server', 'create it, or name another in DATABASE_URL'],
   ['53100', 'the disk of the Postgres server is full', 'free space there'],
   ['53300', 'Postgres has no connection left', 'raise max_connections, or close connections of other programs'],
-  ['53', 'Postgres ran out of memory or of another limited resource', 'its log says which'],
-  ['58', 'Postgres met a system error', 'its log says which'],
+  ['53', 'Postgres ran out of memory or of another limited resource', 'its log shows the cause'],
+  ['58', 'Postgres met a system error', 'its log shows the cause'],
   [
     '57P01',
     'Postgres ended the session',
-    'the server is stopping, or an administrator ends its sessions (pg_terminate_backend); its log says which',
+    'the server is stopping, or an administrator ends its sessions (pg_terminate_backend); its log shows the cause',
   ],
   ['57P05', 'Postgres ended a session that was idle', 'set idle_session_timeout to 0 for the user of DATABASE_URL'],
   ['57P', 'Postgres is stopping or starting'],
@@ -60,8 +60,8 @@ const TRANSIENT: readonly (readonly [prefix: string, sentence: string, fix?: str
 ]
 
 /**
- * @returns whether the notice says that a commit was confirmed before the standby had it. Checks the `routine` first,
- * because the text depends on the server's language.
+ * @returns whether a notice says that the server confirmed a commit before the standby stored it. Checks `routine`
+ * first, because the language of `message` depends on the server.
  */
 export function isCutWait(notice: { readonly routine?: string | undefined; readonly message?: string | undefined }): boolean {
   return notice.routine === 'SyncRepWaitForLSN' || (notice.message ?? '').startsWith('canceling wait for synchronous replication')
@@ -84,7 +84,7 @@ export function allUnanswered(count: number): TransientError {
 
 /**
  * Error: the server doesn't accept writes.
- * @param what what the server is, such as `a standby`.
+ * @param what description of the server, such as `a standby`.
  */
 export function notWritable(server: string, what: string): TransientError {
   return new TransientError(`${server} is ${what} and takes no writes; name the primary in DATABASE_URL, or all servers: h1:5432,h2:5432`)
@@ -111,8 +111,8 @@ export function commitUnknown(error: unknown): TransientError {
 }
 
 /**
- * @returns whether the transaction failed by a deadlock, a serialization failure, or a concurrent write of the same
- * row. Such a transaction can be run again.
+ * @returns whether the transaction failed because of a deadlock, a serialization failure, or a concurrent write of the
+ * same row. Such a transaction can be run again.
  */
 export function isRetryable(error: unknown): boolean {
   if (error instanceof ConcurrentWriteError) return true

@@ -4,7 +4,7 @@ import type { Log } from '../../base/log.ts'
 import type { Topic } from '../engine/signals.ts'
 import type { PostgresPool } from './pool.ts'
 
-/** Longest name in bytes. Postgres truncates longer names. */
+/** Longest channel name in bytes. Postgres truncates longer names. */
 const MAX_NAME_LENGTH = 63
 
 /** @returns the channel on which the processes of one schema notify each other. */

@@ -20,8 +20,8 @@ const IDLE_MS = 60_000
 const MAX_LIFETIME_S = 600
 
 /**
- * @returns whether the settings name a pooler. They then also have a separate URL for listening, which
- * avoids the pooler.
+ * @returns whether the settings name a pooler. Such settings have a separate URL for listening, which avoids the
+ * pooler.
  */
 function isPooled(config: PostgresConfig): boolean {
   return config.listenUrl.reveal() !== config.url.reveal()
@@ -94,8 +94,8 @@ export class PostgresPool {
         client.on('error', () => {})
         const connection = await this.#inspect(client as ServerClient, isPooled(config))
         this.#connections.set(client, connection)
-        // Behind a pooler, clients share sessions, so settings of a session would affect other clients. There, each
-        // transaction applies the settings instead.
+        // Behind a pooler, clients share sessions, so settings of a session would affect other clients. Each
+        // transaction applies the settings there instead.
         if (!connection.pooled) await client.query(limited(setUp, servers.attemptTimeoutMs))
       },
     })
@@ -137,8 +137,9 @@ export class PostgresPool {
   }
 
   /**
-   * @returns a connection of the current generation. If the pool offers an older connection, closes it
-   * and takes another.
+   * @returns a connection of the current generation (see `PostgresServers.generation`). Closes older connections that
+   * the pool offers. After closing more connections than the pool can have, returns the next connection, even an older
+   * one.
    */
   async #trusted(): Promise<pg.PoolClient> {
     for (let closed = 0; ; closed++) {

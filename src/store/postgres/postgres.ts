@@ -22,8 +22,8 @@ import { ANSWER_TIMEOUT_MS, beginStatement, SHORT_LOCK_TIMEOUT_MS } from './sess
 
 const MAX_CONNECTIONS = 8
 /**
- * Connections that only `priority` transactions use. Deliveries are stored with them, and so needn't wait for workers
- * to return connections.
+ * Connections that only `priority` transactions use. Storing a delivery therefore doesn't wait until workers return
+ * connections.
  */
 const FIRST_CONNECTIONS = 2
 /** Time limit in ms for answers on connections for deliveries and reports. A delivery gets 503 after 8 s anyway. */
@@ -158,7 +158,8 @@ function once(name: string, run: RunText): RunText {
 
 /** @returns a function that runs each statement on any free connection. */
 function readerOf(pool: PostgresPool, config: PostgresConfig): RunText {
-  // Behind a pooler, a connection may have other settings. Each statement then runs in a transaction that applies them.
+  // Behind a pooler, a connection may have other settings. Each statement then runs in its own transaction, which
+  // begins by applying the settings.
   const begin = beginStatement(config.schema, 'read', pool.lockTimeoutMs)
   return async (text, values) => {
     const session = await pool.connect()
@@ -204,8 +205,8 @@ class PostgresQuery extends Statements implements Query {
   }
 
   /**
-   * Makes later statements of this transaction fail. Otherwise they could run in another transaction that
-   * has the connection.
+   * Makes later statements of this transaction fail. Otherwise such a statement could run in the next transaction on
+   * the same connection.
    */
   end(): void {
     this.#ended = true

@@ -25,8 +25,8 @@ const GIVEN_TYPE: Readonly<Record<ColumnKind, string>> = {
 }
 
 /**
- * Inserts rows. Each statement passes up to `MAX_CHUNK_ROWS` rows in one JSON parameter, which avoids the limit on
- * parameters and saves round trips.
+ * Inserts rows. Each statement passes up to `MAX_CHUNK_ROWS` rows in one JSON parameter. This saves round trips and
+ * stays below Postgres's limit on parameters.
  * @param ignore skips rows whose key already exists in the table.
  * @returns the number of inserted rows.
  */

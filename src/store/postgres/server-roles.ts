@@ -4,7 +4,7 @@ import { type ServerUrl, splitServers } from '../../base/postgres-url.ts'
 import type { SecretText } from '../../base/secret.ts'
 import { connectionError } from './errors.ts'
 
-/** Time limit in ms for connecting. If the URL lists several servers, they share it. */
+/** Time limit in ms for connecting. Attempts to connect to several servers in turn share the limit. */
 export const CONNECT_TIMEOUT_MS = 5_000
 
 /** The current role of one server in the URL. */

@@ -115,7 +115,8 @@ export class PostgresServers {
    * @param attempt connects to `current`, and reports a failure to `failed`, which makes the next server current. An
    * error that wasn't reported to `failed` ends the attempts.
    * @returns what `attempt` returns.
-   * @throws TransientError with the reason for each server.
+   * @throws TransientError with the reason for each server, if no server succeeds; otherwise the error that ended the
+   * attempts.
    */
   async inTurn<T>(attempt: () => Promise<T>): Promise<T> {
     const failures: [name: string, reason: Error][] = []
@@ -162,8 +163,8 @@ export class PostgresServers {
 
   /**
    * Checks a new connection.
-   * @throws TransientError if the server is a standby. If the URL lists several servers, also if the server is
-   * read-only, or if its timeline is older than that of an earlier primary.
+   * @throws TransientError if the server is a standby. With several servers in the URL, also throws if the server is
+   * read-only or an earlier primary had a newer timeline.
    */
   async inspect(client: pg.ClientBase, { name }: ServerUrl): Promise<SessionFacts> {
     const session = await inspectSession(client, this.attemptTimeoutMs)

@@ -3,8 +3,8 @@ import pg from 'pg'
 const STATEMENT_TIMEOUT_MS = 30_000
 const LOCK_TIMEOUT_MS = 10_000
 /**
- * Lock timeout in ms for reading health reports. If a query waits longer for a lock, the report shows its
- * part as unread.
+ * Lock timeout in ms for reading health reports. If a query waits longer for a lock, the report continues, and lists
+ * the query's part as unread.
  */
 export const SHORT_LOCK_TIMEOUT_MS = 200
 const IDLE_IN_TRANSACTION_MS = 30_000
@@ -28,8 +28,9 @@ function settings(schema: string, lockTimeoutMs: number): [name: string, value: 
 }
 
 /**
- * Sets `synchronous_commit` to `on`, or keeps `remote_apply`, which is stricter. A committed delivery is then on the
- * disks of this server and of its synchronous standbys.
+ * SQL that sets `synchronous_commit` to `on`, or keeps `remote_apply`, which is stricter. A committed delivery is then
+ * on the disks of this server and of its synchronous standbys.
+ * @param local true: only for the current transaction.
  */
 function durableCommits(local: boolean): string {
   const value = "case current_setting('synchronous_commit') when 'remote_apply' then 'remote_apply' else 'on' end"
@@ -48,15 +49,15 @@ export function sessionSettings(schema: string, lockTimeoutMs = LOCK_TIMEOUT_MS)
 }
 
 /**
- * @returns a query that begins a transaction and applies the settings to it. Behind a pooler, the session's own
- * settings can't be relied on, because other clients share the session.
+ * @returns a query that begins a transaction and sets its schema, time limits, and other settings. Behind a pooler,
+ * other clients share the session and may have changed the session's settings.
  */
 export function beginStatement(schema: string, kind: 'read' | 'write' | 'no-timeout', lockTimeoutMs = LOCK_TIMEOUT_MS): string {
   const local = settings(schema, lockTimeoutMs).map(([name, value]) => {
     const limit = name === 'statement_timeout' || name === 'lock_timeout'
     return `set local ${name} = ${kind === 'no-timeout' && limit ? '0' : value}`
   })
-  // Use the server's default as it is now. It may have become stricter since the session began.
+  // Use the server's current default. The default may have become stricter since the session began.
   const durable = ['set local synchronous_commit to default', durableCommits(true)]
   return [`begin ${ISOLATION}`, ...(kind === 'read' ? ['set transaction read only'] : []), ...local, ...durable].join('; ')
 }

@@ -26,11 +26,14 @@ export interface Connection {
   readonly pooled: boolean
   /** Process id of the server's backend, or an id that a pooler made up. */
   readonly backend: number
-  /** Whether the server confirmed a commit in the last statement without waiting for the standby. */
+  /** Whether the server confirmed the commit of the last statement without waiting for the standby. */
   isWaitCut: boolean
 }
 
-/** Adds a new connection's state, and watches its notices for commits that didn't wait for the standby. */
+/**
+ * @returns the state of a new connection. Watches the connection's notices for commits that didn't wait for the
+ * standby.
+ */
 export function observe(client: pg.PoolClient, facts: Pick<Connection, 'pooled' | 'backend'>): Connection {
   const connection: Connection = { client, ...facts, isWaitCut: false }
   client.on('notice', (notice) => {
@@ -73,11 +76,14 @@ export class PostgresSession {
     }
     this.#connection.isWaitCut = false
     const result = await this.#send(query)
-    if (this.#connection.isWaitCut) throw new TransientError('its wait for the standby server was cancelled')
+    if (this.#connection.isWaitCut) throw new TransientError('the wait for the standby server was canceled')
     return result
   }
 
-  /** Rolls the transaction back. Does nothing on a broken connection, because the server then rolls back itself. */
+  /**
+   * Rolls the transaction back. Does nothing on a broken connection, because the server rolls back its transaction
+   * anyway.
+   */
   async rollback(): Promise<void> {
     if (this.#condition !== 'good') return
     await this.query('rollback').catch(() => {
@@ -85,7 +91,7 @@ export class PostgresSession {
     })
   }
 
-  /** Returns the connection to the pool. The pool closes it if it is broken. */
+  /** Returns the connection to the pool. The pool closes a broken connection. */
   release(): void {
     this.#giveBack(this.#condition)
   }
@@ -95,8 +101,8 @@ export class PostgresSession {
       return await this.#connection.client.query<Record<string, unknown>>(query)
     } catch (error) {
       if (isUnanswered(error)) this.#condition = 'unanswered'
-      // Treat a connection as broken if its session is read-only. Such a session stays read-only even after the server
-      // accepts writes again.
+      // Treat a connection as broken if a write failed because its session is read-only. The session may stay read-only
+      // even after the server accepts writes again.
       else if (!isServerError(error) || isReadOnly(error)) this.#condition = 'broken'
       throw isServerError(error) ? error : connectionError(error)
     }

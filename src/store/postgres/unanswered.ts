@@ -15,9 +15,9 @@ interface Unanswered {
 }
 
 /**
- * Connections whose last statement got no answer in time, such as a commit that waits for a standby that is down. These
- * connections still count against the pool's limit until their sessions end. Otherwise each new attempt would leave
- * another session on the server.
+ * Connections whose last statement got no answer in time, for example a commit while a standby is down. These
+ * connections count against the pool's limit until their sessions end. Otherwise the pool would open more and more
+ * sessions on the server.
  */
 export class UnansweredConnections {
   readonly #servers: PostgresServers
@@ -34,15 +34,15 @@ export class UnansweredConnections {
     return this.#kept.size
   }
 
-  /** Takes a connection out of use, and closes it when its statement ends or the connection breaks. */
+  /** Adds a connection. Closes the connection when its statement ends, or when the connection breaks. */
   keep(client: pg.PoolClient, server: ServerUrl, backend: number): void {
     this.#kept.set(client, { client, server, backend })
     for (const event of ['drain', 'end', 'error'] as const) client.once(event, () => this.#drop(client))
   }
 
   /**
-   * Asks the server which of these sessions still run a statement, and closes the other connections. Also closes
-   * connections to a former primary. If a probe closes no connection, the next delay is longer.
+   * Asks the server which kept connections still run a statement. Closes the other kept connections, and all kept
+   * connections to a former primary. If a probe closes no connection, the delay until the next probe grows.
    */
   async probe(): Promise<void> {
     if (performance.now() < this.#nextProbe) return

@@ -14,7 +14,7 @@ import { jsonOf, numberOf } from './values.ts'
  * not allowed in a transaction or cursor.
  */
 const REFUSED = /^(42(?!501)|0A000$|25006$)/
-/** First words of statements that can't use a cursor. Their whole answer is read in one part. */
+/** First words of statements that can't use a cursor. All rows of their answers come in one part. */
 const WHOLE = ['explain', 'show', ...WRITING]
 
 const [NUMERIC, INT8, INTERVAL] = [1700, 20, 1186]
@@ -52,7 +52,7 @@ export async function* readPostgres(
   const client = await servers.open({ types, application_name: 'submission-mirror query' })
   try {
     await client.query(beginStatement(schema, 'read'))
-    // If this process is killed, the server stops the statement after this time.
+    // If this process is killed, the server still stops the statement after `timeoutMs`.
     await client.query(`set local statement_timeout = ${timeoutMs}; set local idle_in_transaction_session_timeout = ${timeoutMs}`)
     const { rows } = await client.query<{ has_tables: boolean }>("select to_regclass('mirror_info') is not null as has_tables")
     if (rows[0]?.has_tables !== true) throw new UsageError([NO_TABLES])

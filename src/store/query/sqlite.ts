@@ -8,10 +8,7 @@ import type { AnswerPart } from './query.ts'
 import { withNearTables } from './statement.ts'
 import { jsonOf } from './values.ts'
 
-/**
- * Maximum wait for a lock, in ms. The wait blocks the whole process, which does no harm, because it runs
- * only this statement.
- */
+/** Maximum wait for a lock, in ms. The wait may block this process, which has no other work. */
 const LOCK_WAIT_MS = 5_000
 
 type Prepared = Statement<[], unknown[]>

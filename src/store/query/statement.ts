@@ -6,8 +6,8 @@ import { relations } from '../schema/tables.ts'
 /** First words of statements that only read. An error message lists these words. */
 const READING = ['select', 'with', 'values', 'table', 'explain', 'show']
 /**
- * First words of statements that write to this database. They aren't rejected here, because the database rejects them
- * in the read-only transaction, with a more exact message.
+ * First words of statements that write to this database. `refuseUnsuitable` accepts these words. The database then
+ * rejects the write with a more exact message.
  */
 export const WRITING = ['insert', 'update', 'delete', 'merge', 'replace', 'create', 'alter', 'drop', 'truncate']
 /**
@@ -27,16 +27,17 @@ const REACHING =
   /^(?:(?:query|table|cursor|schema|database)_to_xml|dblink|ts_stat$|ts_rewrite$|lo_(?:get|open|export|import|from_bytea|put|creat)|pg_(?:read|ls|stat_file)|load_extension$)/i
 
 /**
- * Patterns of comments, which contain no names and are skipped. A comment inside a comment is rejected, because only
- * Postgres allows such comments.
+ * Patterns of SQL comments. Names inside a comment are ignored. A comment inside a comment is rejected, because only
+ * Postgres allows it.
  */
 const PASSED_OVER = [String.raw`--[^\n]*`, String.raw`\/\*[\s\S]*?(?:\*\/|$)`]
 const STRING = "'(?:[^']|'')*'"
 /**
- * A string that may be the name of an internal table. Where SQL allows only a name, SQLite reads a string as a name.
+ * Pattern of a string that may be the name of an internal table. Where SQL allows only a name, SQLite reads a string as
+ * a name.
  */
 const STRING_NAME = "'(?<string>sync_(?:[^']|'')*)'"
-/** A quoted name with escapes, which may hide the real name. */
+/** Pattern of a quoted name with escapes, which may hide the real name. */
 const ESCAPED_NAME = '[uU]&"(?<escaped>(?:[^"]|"")*)"'
 const NAMES = ['"(?<quoted>(?:[^"]|"")*)"', String.raw`(?<word>[\p{L}_][\p{L}\p{N}_$]*)`]
 
@@ -59,9 +60,9 @@ const PARTS: Readonly<Record<Query['kind'], RegExp>> = {
 }
 
 /**
- * Rejects a statement that names an internal table, or that does more than read or write in this database. Guards
- * against mistakes, not against attacks: a person with a terminal can read the database in other ways. The database
- * runs the statement read-only.
+ * Rejects a statement that names an internal table, or that does more than read or write this database's tables. The
+ * check guards against mistakes, not attacks: a person with a terminal can read the database in other ways. Writes fail
+ * later, because the database runs the statement read-only.
  * @throws UsageError if the statement is rejected.
  */
 export function refuseUnsuitable(text: string, kind: Query['kind']): void {
@@ -76,7 +77,7 @@ export function refuseUnsuitable(text: string, kind: Query['kind']): void {
   const names = namesIn(text, kind)
   const reaching = names.find((name) => REACHING.test(name))
   if (reaching !== undefined)
-    throw new UsageError([`query refuses ${reaching}, because it can read more than the public tables and views.`])
+    throw new UsageError([`query does not allow ${reaching}, because it can read more than the public tables and views.`])
   const internal = names.find((name) => INTERNAL.test(name))
   if (internal === undefined) return
   throw new UsageError([`${internal} is internal; the public tables and views are described in migrations/README.md`])

@@ -1,8 +1,8 @@
 import type { Json } from '../../model/json.ts'
 
 /**
- * @returns the value as a number. A whole number that JavaScript can't represent exactly, or a value that isn't a
- * finite number, stays text.
+ * @returns the value as a number if it is a safe integer, or a finite number with decimals. Otherwise the value as
+ * text.
  */
 export function numberOf(value: string | bigint): number | string {
   const number = Number(value)

@@ -21,8 +21,8 @@ export async function countReadSubmissions(q: Query, account: string, limit: num
 }
 
 /**
- * Finds the submission whose read of this kind is the longest ago.
- * @returns the time of that read; null if no submission has one.
+ * Finds the account's read of this kind whose last success is the longest ago.
+ * @returns the time of that success; null if no read of this kind ever succeeded.
  */
 export async function oldestRead(q: Query, account: string, read: ReadKind): Promise<TimeText | null> {
   const row = await q.one(sql<Columns<'sync_reads', 'last_read_at'>>`
@@ -40,8 +40,8 @@ export async function sampleReadSubmissions(q: Query, account: string, limit: nu
 }
 
 /**
- * Lists submissions to read next: up to `limit` submissions with a read request for their thread, for example from a
- * delivery, then up to `limit` whose events were never read.
+ * Lists submissions to test whether the account can be read. First come up to `limit` submissions with a read request
+ * for their thread, for example from a delivery. Then come up to `limit` submissions whose events were never read.
  */
 export async function sampleUnreadSubmissions(q: Query, account: string, limit: number): Promise<string[]> {
   const some = q.sql.selectFrom('sync_reads').select('submission_id').where('account', '=', account).limit(limit)
@@ -53,10 +53,10 @@ export async function sampleUnreadSubmissions(q: Query, account: string, limit: 
 const RESET_BATCH = 200
 
 /**
- * Finds the account's reads that got "not found", makes them due now, and sets their counts of "not found" to 0. Call
- * this if many submissions got "not found" together, because then the account is the cause. A submission marked as
- * unreachable keeps its count; its next successful read removes the mark. Stop the account first. Otherwise its reads
- * would count "not found" again. Works in batches.
+ * Makes the account's reads that got "not found" due now, and sets their counts of "not found" to 0. Call this if many
+ * submissions got "not found" together, because then the account is the cause. Stop the account first. Otherwise its
+ * reads would count "not found" again. A submission marked as unreachable keeps its count, and its next successful read
+ * removes the mark. Works in batches.
  */
 export async function resetNotFound(db: Db, account: string): Promise<void> {
   const confirmed = sql`exists (select 1 from submissions as s
@@ -89,9 +89,10 @@ export async function sweepStep(db: Db, account: string, after: string, activeSi
 }
 
 /**
- * Claims a requested sweep. If a crash interrupts the sweep, it can be claimed again after `everyMs`.
- * @returns whether the caller may sweep. False if no sweep is requested, or if the last one began less
- * than `everyMs` ago.
+ * Claims the requested sweep of an account; see `sweep`. If a crash interrupts the sweep, it can be claimed again after
+ * `everyMs`.
+ * @returns whether the caller may sweep. False if no sweep is requested, or if the previous sweep began less than
+ * `everyMs` ago.
  */
 export async function claimSweep(db: Db, account: string, everyMs: number): Promise<boolean> {
   const isWanted = sql`account = ${account} and sweep_wanted <> ${sweep.none}`
@@ -104,7 +105,7 @@ export async function claimSweep(db: Db, account: string, everyMs: number): Prom
   })
 }
 
-/** Marks the sweep as complete. If another sweep was requested in the meantime, that request stays. */
+/** Marks the account's sweep as complete; see `sweep`. A sweep that was requested during this sweep stays requested. */
 export async function endSweep(db: Db, account: string): Promise<void> {
   await db.write('sweep-end', (tx) =>
     tx.run(sql`update sync_accounts set sweep_wanted = ${sweep.none} where account = ${account} and sweep_wanted = ${sweep.begun}`),

@@ -18,14 +18,14 @@ export async function ensureAccounts(db: Db, names: readonly string[]): Promise<
   })
 }
 
-/** @returns null if the account was never configured, and so has no row. */
+/** @returns the account's row; null if the account was never configured. */
 export async function findAccount(q: Query, account: string): Promise<AccountsTable | null> {
   return (await q.sql.selectFrom('sync_accounts').selectAll().where('account', '=', account).executeTakeFirst()) ?? null
 }
 
 /**
- * @returns whether the account is active and its brokerage is known. If not, only the poller may send requests, to try
- * the account again.
+ * @returns whether the account is active and its brokerage is known. Otherwise, only the poller may send requests, to
+ * try the account again.
  */
 export async function isAccountOpen(q: Query, account: string): Promise<boolean> {
   const row = await findAccount(q, account)
@@ -105,8 +105,9 @@ export interface AccountIdentity {
 }
 
 /**
- * Stores the brokerage that the credentials belong to. A brokerage that is already stored stays. The other values are
- * only for display.
+ * Stores the brokerage that the credentials belong to. A brokerage that is already stored stays. Also stores data that
+ * is only for display: the client id, the label, and the US states where the service is active. Clears the fault of
+ * `noteIdentityFault`.
  */
 export async function pinBrokerage(
   db: Db,
@@ -121,7 +122,7 @@ export async function pinBrokerage(
   )
 }
 
-/** Requests a sweep of the account. Call this after a delivery that names no submission (trap 25). */
+/** Requests a sweep of the account; see `sweep`. Call this after a delivery that names no submission (trap 25). */
 export async function requestSweep(tx: Tx, account: string): Promise<void> {
   await tx.run(sql`update sync_accounts set sweep_wanted = ${sweep.wanted} where account = ${account} and sweep_wanted <> ${sweep.wanted}`)
   wake(tx, 'reads')

@@ -41,15 +41,18 @@ export interface ReadClaim<R extends ReadKind = OwnRead> extends SubmissionRef {
 
 export type IdClaim = ReadClaim<IdRead>
 
-/** Selects reads to claim: the due reads of one rank, the reads of given submissions, or the read of one id. */
+/**
+ * Selects reads to claim: the due reads of one rank (see `rank` in reads.ts), the reads of given submissions, or the
+ * read of one id.
+ */
 export interface ClaimQuery<R extends ReadKind = OwnRead> {
   readonly account: string
   readonly rank?: number
-  /** Only reads of these submissions, even if they aren't due. Skips reads that another process has claimed. */
+  /** Only reads of these submissions, including reads that aren't due. Skips reads that another process has claimed. */
   readonly submissionIds?: readonly string[]
   /** Only reads of this kind. Requires `submissionIds`. */
   readonly read?: R
-  /** Only the read of this id, even if it isn't due. */
+  /** Only the read of this id, even if the read isn't due. */
   readonly id?: string
   readonly without?: readonly ReadKind[]
   readonly limit: number
@@ -61,13 +64,13 @@ export const claimedReads = new Leased<ReadClaim<ReadKind>>({
   what: 'read',
   key: { account: 'account', submission_id: 'submissionId', read: 'read', id: 'id' },
   topic: 'reads',
-  // The limit on `due_at` lets the database use the index. It excludes no claimed row, because no lease is longer than
-  // `LONGEST_LEASE_MS`.
+  // The limit on `due_at` lets the database use the index. The limit excludes no claimed row, because no lease is
+  // longer than `LONGEST_LEASE_MS`.
   claimed: (tx) => sql`account in ${distinctIn('sync_reads', 'account')}
     and rank in (${sql.join(Object.values(rank).map((one) => sql.lit(one)))}) and due_at <= ${dbTime(tx, LONGEST_LEASE_MS)}`,
 })
 
-/** @returns whether a read is due. Check this first, to avoid a write transaction that claims nothing. */
+/** @returns whether a read is due. Call this before `claimReads`, to avoid a write transaction that claims nothing. */
 export async function isReadDue(q: Query, { account, rank: which = rank.live, without }: ClaimQuery<ReadKind>): Promise<boolean> {
   const isOf = sql`account = ${account} and rank = ${sql.lit(which)} ${notOf(without)}`
   return await q.exists(sql`select 1 from sync_reads where ${isOf} and due_at <= ${dbTime(q)} limit 1`)
@@ -138,8 +141,8 @@ export interface ReadSettlement {
   /** Whether the read found new data. */
   readonly changed: boolean
   /**
-   * Set after a full re-read: ms until the next full re-read. If a full re-read was requested during this one,
-   * at most `FULL_READ_COALESCE_MS`.
+   * Set after a full re-read: ms until the next full re-read. If another full re-read was requested in the meantime,
+   * the wait is capped at `FULL_READ_COALESCE_MS`.
    */
   readonly fullReadDueInMs?: number
   /** Set after a failed full re-read: minimum ms until the next full re-read. */
@@ -159,8 +162,9 @@ export interface ReadSettlement {
 
 /**
  * Ends a claim, in the transaction that applied the last page. The read is due again after `dueInMs`. After a success,
- * it is due no later than its next full re-read. If the read was requested during the claim, it is due sooner: soon
- * after a success, and within 2 minutes after "not found". After other failures, a request doesn't shorten the backoff.
+ * the read is due no later than its next full re-read.
+ * A read that was requested during its claim is due earlier: within seconds after a success, within 2 minutes after
+ * "not found". After any other failure, the request doesn't shorten the backoff.
  * @throws LeaseLostError if this process lost the lease, or if a later feed read moved the cursor.
  */
 export async function settleRead(tx: Tx, claim: ReadClaim<ReadKind>, s: ReadSettlement): Promise<void> {
@@ -190,15 +194,15 @@ export async function settleRead(tx: Tx, claim: ReadClaim<ReadKind>, s: ReadSett
   await claimedReads.settle(tx, claim, sql.join(set), s.cursor === undefined ? undefined : ownCursor(claim))
 }
 
-/** @returns when a read that was requested during its claim is due again: delay in ms and rank. */
+/** @returns the delay in ms, and the rank, of a read that was requested during its claim. */
 function wokenAs(read: ReadKind): readonly [delayMs: number, rank: number] {
   if (isIdRead(read)) return [DETAIL_WAKE_DELAY_MS, rank.byId]
   return isDetail(read) ? [DETAIL_WAKE_DELAY_MS, rank.routine] : [WAKE_DELAY_MS, rank.live]
 }
 
 /**
- * SQL for the time of the next full re-read. If a full re-read was requested during this one, the next is due soon.
- * This one may already have passed the part that the request is about; see `requestFullRead`.
+ * SQL for the time of the next full re-read. A request that arrives during a full re-read makes another full re-read
+ * due soon. The full re-read in progress may already have passed the requested records; see `requestFullRead`.
  */
 function fullReadDue(tx: Tx, claim: ReadClaim<ReadKind>, s: ReadSettlement): RawBuilder<unknown> {
   if (s.requestFullReadInMs !== undefined) return sql`coalesce(full_read_due_at, ${dbTime(tx, s.requestFullReadInMs)})`
@@ -212,8 +216,8 @@ function fullReadDue(tx: Tx, claim: ReadClaim<ReadKind>, s: ReadSettlement): Raw
 }
 
 /**
- * SQL for the time of the last activity. Keeps a time that a request stored during the feed read, because that time is
- * later.
+ * SQL for the time of the last activity: `activeAt`. If a request stored a time during the feed read, keeps the stored
+ * time, because that time is later than `activeAt`.
  */
 function activity(tx: Tx, claim: ReadClaim<ReadKind>, activeAt: TimeText): RawBuilder<unknown> {
   return sql`case when active_at is distinct from ${timeValue(tx, claim.activeAt)} then active_at else ${timeValue(tx, activeAt)} end`

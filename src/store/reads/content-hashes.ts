@@ -5,9 +5,9 @@ import type { Query, Tx } from '../engine/db.ts'
 import { isReadOf } from './reads.ts'
 
 /**
- * Stores a state read as applied, if its content equals the last applied read and nothing else changed the submission
- * since. The caller then needn't compare the read with the mirror.
- * @returns whether the read was stored as applied.
+ * Marks a state read as applied if its content equals that of the last applied read, and the submission hasn't changed
+ * since that read. The caller then skips the comparison with the mirror.
+ * @returns whether the read was marked.
  */
 export async function isSameAgain(tx: Tx, observation: StateObservation): Promise<boolean> {
   const { readNo, contentHash } = observation
@@ -19,9 +19,9 @@ export async function isSameAgain(tx: Tx, observation: StateObservation): Promis
 }
 
 /**
- * @returns whether the content of a state read may differ from the mirror. False if the content equals the last applied
- * read and nothing changed since. Also false if the scheduled read of the submission never succeeded, because without
- * an earlier read, a difference isn't a change since that read.
+ * @returns whether the content of a state read may differ from the mirror. False if the content equals that of the last
+ * applied read, and the submission hasn't changed since that read. Also false if the submission's scheduled read never
+ * succeeded, because then no earlier content exists to compare with.
  */
 export async function isNewerState(q: Query, observation: StateObservation, contentHash: string): Promise<boolean> {
   const rows = await q.all(sql<{ content_hash: string | null; is_current: number | boolean | null; last_read_at: unknown }>`

@@ -44,10 +44,10 @@ export interface FetchSettlement {
 }
 
 /**
- * Makes documents due for download. A document is due if it is new, if its file was lost, if the service shows it
- * again, or if its link changed in more than the query.
- * @param newLinks documents without a stored file whose link changed, even if only in the query. If another attempt is
- * scheduled for such a document, the attempt is due now.
+ * Makes documents due for download: new documents, documents whose file was lost, documents that the service shows
+ * again, and documents whose link changed. A change in only the link's query (after `?`) doesn't count.
+ * @param newLinks documents without a stored file whose link changed, even if only in the query. If such a document has
+ * a scheduled attempt, the attempt is due now.
  */
 export async function requestFetches(
   tx: Tx,
@@ -80,14 +80,17 @@ function needsFetch({ entity, operation, after }: Change): boolean {
   )
 }
 
-/** @returns whether a document is due. Check this first, to avoid a write transaction that claims nothing. */
+/**
+ * @returns whether a document is due. Call this before `claimFetches`, to avoid a write transaction that claims
+ * nothing.
+ */
 export async function isFetchDue(q: Query, account: string): Promise<boolean> {
   return await q.exists(sql`select 1 from sync_documents where account = ${account} and due_at <= ${dbTime(q)} limit 1`)
 }
 
 /**
- * Claims due documents to download, the longest due first. A due document that is already stored or gone isn't claimed;
- * its due time is cleared.
+ * Claims due documents to download, the longest due first. Skips documents that are stored or gone, and clears their
+ * due times.
  */
 export async function claimFetches(db: Db, account: string, limit: number): Promise<FetchClaim[]> {
   const leaseToken = newLeaseToken(db)
@@ -134,7 +137,7 @@ export async function releaseFetch(db: Db, claim: FetchClaim, dueInMs = 0): Prom
   await db.write('document-release', (tx) => claimedFetches.release(tx, claim, dueInMs))
 }
 
-/** Requests documents again that exceeded a size limit lower than `maxBytes`. */
+/** Requests again the documents that exceeded a size limit lower than `maxBytes`. */
 export async function requestRefused(tx: Tx, account: string, maxBytes: number): Promise<void> {
   await tx.run(sql`
     update sync_documents set due_at = ${dbTime(tx)}, failures = 0, failing_since = null, refused_over_bytes = null
@@ -163,8 +166,8 @@ export async function retryFetches(db: Db, account: string, keys: readonly strin
 }
 
 /**
- * Counts documents that have no attempt scheduled and whose error begins with `prefix`, by account and error. `since`:
- * time of the first failure. Returns the 100 most frequent errors.
+ * Counts failed documents that have no further attempt scheduled, by account and error. Only errors that begin with
+ * `prefix` count. Returns the 100 most frequent errors. `since`: time of the first failure of these documents.
  */
 export async function unfetchedBy(q: Query, prefix: string) {
   return await q.all(sql<{ account: string; error: string; count: number; since: TimeText | null }>`
@@ -180,7 +183,7 @@ export async function storedBytes(q: Query): Promise<number> {
     select sum(bytes) as bytes from (select max(stored_bytes) as bytes from documents where stored_path is not null group by stored_path) as files`)
 }
 
-/** @returns those of the given paths that a document uses. */
+/** @returns the given paths that belong to a document. */
 export async function knownPaths(q: Query, paths: readonly string[]): Promise<Set<string>> {
   if (paths.length === 0) return new Set()
   const rows = await q.sql.selectFrom('documents').select('stored_path').distinct().where('stored_path', 'in', paths).execute()

@@ -9,8 +9,8 @@ import { submissionIdsAfter } from './account-reads.ts'
 
 /**
  * A log epoch for which not all submissions have been read again. After a log divergence, every submission is read
- * again. The lost database may have acknowledged deliveries that the mirror lacks, and only the feeds still
- * have their content.
+ * again, because the lost database may have acknowledged deliveries that the mirror lacks. Only the feeds still have
+ * the content of these deliveries.
  */
 export interface UnreadEpoch {
   readonly log_epoch: string
@@ -77,10 +77,10 @@ export async function endRequests(db: Db, logEpoch: string): Promise<void> {
 }
 
 /**
- * Checks in order which submissions after `after`, up to `limit`, were read again since `since`. Doesn't wait for
- * unreachable submissions and for reads that never succeeded.
- * @returns `at`: the last submission before the first one that still waits; pass `at` as `after` to the next call.
- * `isRead`: false if the first checked submission still waits; `at` is then `after`. Null if no submissions remain.
+ * Checks, in order, whether up to `limit` submissions after `after` were read again since `since`. Unreachable
+ * submissions and reads that never succeeded count as read again.
+ * @returns null if no submissions remain. `isRead`: whether the first checked submission was read again. `at`: all
+ * submissions up to this id were read again. Pass `at` as `after` to the next call.
  */
 export async function findUnreadSubmission(
   q: Query,

@@ -9,7 +9,8 @@ import { byKey, DETAIL_WAKE_DELAY_MS, rank, type Wake } from './reads.ts'
 
 /**
  * Schedule of reads by id: of bind requests, policies, and insureds. Each known id has its own row in `sync_reads`. The
- * row's `submission_id` is empty, because the answer may name another submission than the one that named the id.
+ * row's `submission_id` is empty, because the object may belong to another submission than the one whose answer named
+ * its id.
  */
 
 /** An id, its account, and in `via` what first named the id. */
@@ -19,8 +20,8 @@ export interface NewKnownId extends KnownId {
 }
 
 /**
- * Adds ids that aren't known yet, due immediately. Stores the first submission that named an id. If the object itself
- * states its submission, that submission replaces the stored one.
+ * Adds unknown ids, due immediately if they can be read by id. Stores the first submission that named an id. If the
+ * object itself names its submission, that submission replaces the stored one.
  */
 export async function learnIds(tx: Tx, given: readonly NewKnownId[]): Promise<void> {
   if (given.length === 0) return
@@ -57,8 +58,8 @@ export async function learnIds(tx: Tx, given: readonly NewKnownId[]): Promise<vo
 }
 
 /**
- * Makes reads by id due soon if the requirements of their submission are requested. Concerns bind requests, and
- * policies and insureds that were never read. A policy appears when the submission is bound (trap 79).
+ * Makes reads by id due soon if the requirements of their submission are requested. Applies to all bind requests, and
+ * to policies and insureds that were never read. A policy appears when its submission is bound (trap 79).
  */
 export async function wakeIdsOf(tx: Tx, wakes: readonly Wake[], delayMs = DETAIL_WAKE_DELAY_MS): Promise<void> {
   const keys = new Map(wakes.filter(({ read }) => read === 'requirements').map((one) => [`${one.account} ${one.submissionId}`, one]))

@@ -21,8 +21,8 @@ interface Use {
 }
 
 /**
- * Stores when each credential and webhook secret was last used. Operators can then remove those that are no longer used
- * (trap 37). Writes to the database every 10 s.
+ * Stores when each credential and webhook secret was last used, so that operators can remove unused ones (trap 37).
+ * Writes to the database every 10 s.
  */
 export class LastUses implements Service {
   readonly name = 'last uses'
@@ -53,7 +53,10 @@ export class LastUses implements Service {
     }
   }
 
-  /** Writes the uses in memory to the database. If writing fails, the next call writes them. */
+  /**
+   * Writes the uses in memory to the database. If writing fails, the uses stay in memory, and the next call tries
+   * again.
+   */
   async write(): Promise<void> {
     if (this.#pending.size === 0) return
     const pending = this.#pending
@@ -88,7 +91,7 @@ async function save(db: Db, uses: readonly Use[]): Promise<void> {
   })
 }
 
-/** @returns a function that returns the last use of a key; null if the key was never used. */
+/** @returns a function that returns the time of a key's last use; null if the key was never used. */
 export async function lastUses(q: Query, kind: UsedKind): Promise<(account: string, key: string) => TimeText | null> {
   const rows = await q.sql.selectFrom('sync_last_uses').selectAll().where('kind', '=', kind).execute()
   const uses = new Map(rows.map(({ account, key, last_used_at }) => [`${account} ${key}`, last_used_at]))

@@ -9,9 +9,8 @@ import { specOf } from '../schema/table.ts'
 import { withoutPurged } from './purged.ts'
 
 /**
- * Schedule of reads of configured paths. There are two kinds. An extra read stores its answers in the table
- * `extra_reads`. A discovery path is a configured path with its placeholders filled in; `sync_path_reads` stores its
- * last answer.
+ * Schedule of reads of configured paths. An extra read stores its answers in the table `extra_reads`. A discovery path
+ * is read to find new submission ids. Its placeholders are filled in, and `sync_path_reads` stores its last answer.
  */
 
 export interface NamedPath {
@@ -92,11 +91,16 @@ export async function addExtraReads(
 export interface PathQuery {
   readonly account: string
   readonly names: readonly string[]
-  /** Only the paths of this submission, even if they aren't due. Skips paths that another process has claimed. */
+  /**
+   * Only the paths of this submission, including paths that aren't due. Skips paths that another process has claimed.
+   */
   readonly submissionId?: string
 }
 
-/** SQL for the first due path of each name. Each name has its own subquery, which lets the database use the index. */
+/**
+ * SQL for one claimable path of each name: the path that has been due longest. Each name has its own subquery, which
+ * lets the database use the index.
+ */
 function firstDue(q: Query, { account, names, submissionId }: PathQuery, lock: RawBuilder<unknown> = sql``): RawBuilder<unknown> {
   const isDue = sql`due_at <= ${dbTime(q)}`
   const which = submissionId === undefined ? isDue : sql`submission_id = ${submissionId} and (lease_token is null or ${isDue})`
@@ -106,7 +110,10 @@ function firstDue(q: Query, { account, names, submissionId }: PathQuery, lock: R
   return sql`(${sql.join(names.map(first), sql` union all `)})`
 }
 
-/** @returns whether a path is due. Check this first, to avoid a write transaction that claims nothing. */
+/**
+ * @returns whether a path can be claimed. `claimPath` checks this first, to avoid a write transaction that claims
+ * nothing.
+ */
 export async function isPathDue(q: Query, query: PathQuery): Promise<boolean> {
   if (query.names.length === 0) return false
   return await q.exists(sql`select 1 from ${firstDue(q, query)} as due limit 1`)
@@ -114,7 +121,7 @@ export async function isPathDue(q: Query, query: PathQuery): Promise<boolean> {
 
 /**
  * Claims the path that has been due longest.
- * @returns null if no path is due.
+ * @returns null if no path can be claimed.
  */
 export async function claimPath(db: Db, query: PathQuery, leaseMs: number): Promise<PathClaim | null> {
   if (!(await isPathDue(db.read, query))) return null
@@ -127,7 +134,7 @@ export async function claimPath(db: Db, query: PathQuery, leaseMs: number): Prom
 }
 
 export interface PathEnd {
-  /** `ok`, `limited` (the answer had too many new ids), or the class of the error. */
+  /** `ok`, `limited` (the answer had too many new submission ids), or the class of the error. */
   readonly outcome: string
   readonly error: string | null
   readonly failures: number
@@ -136,7 +143,7 @@ export interface PathEnd {
     /** Text of the answer, truncated. */
     readonly raw: string
     readonly bytes: number
-    /** `ids`: number of submission ids in the answer. `found`: number of these that were new. */
+    /** `ids`: number of submission ids in the answer. `found`: number of ids that were new. */
     readonly ids: number
     readonly found: number
   }
@@ -178,7 +185,7 @@ export async function releasePath(db: Db, claim: PathClaim, dueInMs = 0): Promis
   await db.write('path-settle', (tx) => claimedPaths.release(tx, claim, dueInMs))
 }
 
-/** Limits the wait of paths to `everyMs`. Failing and claimed paths aren't changed. */
+/** Makes paths due within `everyMs`. Skips failing and claimed paths. */
 export async function shortenPathWaits(tx: Tx, account: string, names: readonly string[], everyMs: number): Promise<void> {
   const latest = dbTime(tx, everyMs)
   await tx.run(sql`
@@ -191,19 +198,19 @@ export async function countPaths(q: Query, account: string, name: string): Promi
   return await q.count(sql`select count(*) as n from sync_path_reads where account = ${account} and name = ${name}`)
 }
 
-/** Summarizes discovery for each configured path in `templates`. */
+/** Summarizes the discovery paths of each configured path in `templates`. */
 export async function discoveryStatus(q: Query, account: string, templates: readonly string[]) {
   if (templates.length === 0) return []
   return await q.all(sql<{
     path: string
     /**
      * `paths`: number of discovery paths made from the configured path. `failing`: how many of these fail. `limited`:
-     * how many of these had too many new ids in their last answer.
+     * how many of these had too many new submission ids in their last answer.
      */
     paths: number
     failing: number
     limited: number
-    /** Of the last answers of all these paths, the time of the oldest. Null if one of the paths was never answered. */
+    /** Earliest time of a path's last answer. Null if one of the paths never answered. */
     oldest_answer_at: TimeText | null
     found: number
     error: string | null

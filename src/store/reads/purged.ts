@@ -29,14 +29,15 @@ export async function purgedAmong(q: Query, keys: readonly Row[]): Promise<Reado
 }
 
 /**
- * Prevents, until the transaction ends, that a submission without a row in `submissions` is purged.
- * @param isShared true allows other transactions to prevent this too. Only a purge passes false.
+ * Takes the lock on all submissions without a row in `submissions`, until the transaction ends.
+ * @param isShared false for a purge, which needs the lock alone. True for other transactions, which share the lock and
+ * so keep a purge waiting.
  */
 export function lockUnknown(tx: Tx, isShared: boolean): Promise<void> {
   return lockNamed(tx, 'purge', isShared)
 }
 
-/** Like `purgedAmong`. Also prevents, until the transaction ends, that the other submissions are purged. */
+/** Like `purgedAmong`. Until the transaction ends, the remaining submissions of `keys` can't be purged. */
 export async function purgedUnderLock(tx: Tx, keys: readonly Row[]): Promise<ReadonlySet<string>> {
   if (keys.length === 0) return new Set()
   const known = await tx.selectMany(named, keys, { lock: true })
@@ -45,8 +46,8 @@ export async function purgedUnderLock(tx: Tx, keys: readonly Row[]): Promise<Rea
 }
 
 /**
- * Leaves out places whose submission is purged. Keeps places without a submission (''). Until the transaction ends, the
- * submissions of the returned places can't be purged.
+ * Leaves out references to purged submissions. Keeps references with an empty submission id. Until the transaction
+ * ends, the submissions of the returned references can't be purged.
  */
 export async function withoutPurged<P extends SubmissionRef>(tx: Tx, places: readonly P[]): Promise<P[]> {
   const keys = new Map(places.map(({ account, submissionId }) => [`${account} ${submissionId}`, { account, submission_id: submissionId }]))

@@ -9,7 +9,7 @@ import { rank } from './reads.ts'
 
 /** Number of due rows of each rank that one query searches. */
 const LOOKED_AT = 1_000
-/** If a kind of read is off, its due reads are postponed by about this many ms, again and again. */
+/** Each time a read is due while its kind is off, the read is postponed by about this many ms. */
 const PUT_OFF_MS = 86_400_000
 
 export async function listReadsOff(q: Query, account?: string): Promise<ReadsOffTable[]> {
@@ -68,7 +68,7 @@ export async function wasEverRead(q: Query, account: string, read: OptionalRead)
   return await q.exists(sql`select 1 from sync_reads where account = ${account} and read = ${read} and last_read_at is not null limit 1`)
 }
 
-/** Counts those of the submissions whose last read of the requirements succeeded. */
+/** Counts the given submissions whose last read of the requirements succeeded. */
 export async function countSucceeding(q: Query, account: string, submissionIds: readonly string[]): Promise<number> {
   return await q.count(sql<{ n: number }>`
     select count(*) as n from sync_reads where account = ${account} and submission_id in (${sql.join(submissionIds)})
@@ -136,7 +136,7 @@ interface Off {
 }
 
 /**
- * Stores that a kind of read is off. The settings as the cause replace the service as the cause, but not the reverse.
+ * Stores that a kind of read is off. The cause `settings` replaces the cause `service`, but not the reverse.
  * @returns whether the kind was on.
  */
 async function put(tx: Tx, { account, read, cause, reason, retryMs }: Off): Promise<boolean> {

@@ -10,21 +10,22 @@ import { specOf } from '../schema/table.ts'
 import type { Columns } from '../schema/tables.ts'
 import { withoutPurged } from './purged.ts'
 
-/** Delay in ms of a requested feed read. All deliveries that arrive within this time need only one read. */
-export const WAKE_DELAY_MS = 1_000
 /**
- * Delay in ms of a requested read that isn't a feed or the requirements. Longer, so that the read runs after the feeds.
+ * Delay in ms of a requested read of a feed or the requirements. All deliveries that arrive within this time need only
+ * one read.
  */
+export const WAKE_DELAY_MS = 1_000
+/** Delay in ms of any other requested read. The delay is longer, so that the feeds are read first. */
 export const DETAIL_WAKE_DELAY_MS = 5_000
 /** Minimum time in ms between two full re-reads of a submission, if new lanes request them. */
 export const FULL_READ_COALESCE_MS = 60_000
-/** If a delivery names something that a read didn't find, the read is repeated after this many ms. */
+/** Maximum wait in ms of a read that got "not found" and is then requested, for example by a delivery. */
 export const LOOK_AGAIN_MS = 120_000
 
 /**
  * Ranks of reads. `live`: requested feeds and requirements, which the poller claims first because users wait for them.
  * `routine`: scheduled feeds and requirements, and requested other state reads. `failing`: feeds and requirements that
- * failed. `background`: all other state reads. `byId`: all reads by id.
+ * keep failing, or got "not found". `background`: all other state reads. `byId`: all reads by id.
  */
 export const rank = { live: 0, routine: 1, failing: 2, background: 3, byId: 4 } as const
 
@@ -65,15 +66,16 @@ export interface Wake extends SubmissionRef {
 }
 
 /**
- * The column `read` in a form that no index on `read` supports. The database then uses the primary key. Otherwise
- * Postgres, without table statistics, might use the index on read times, which has thousands of rows of each kind.
+ * SQL for the column `read`, written so that no index on `read` matches. The database then uses the primary key.
+ * Otherwise Postgres without table statistics might use the index on read times. Each use of that index could read
+ * thousands of rows.
  */
 export function byKey(table: string): RawBuilder<unknown> {
   return sql`${sql.ref(`${table}.read`)} || ''`
 }
 
 /**
- * How to request reads. `delayMs`: delay of feeds and requirements. If this is 0, other state reads have no delay
+ * How to request reads. `delayMs`: delay of feeds and requirements. If `delayMs` is 0, other state reads have no delay
  * either. `moved`: whether the request counts as activity of the submission.
  */
 export interface WakeOptions {
@@ -82,9 +84,9 @@ export interface WakeOptions {
 }
 
 /**
- * Makes reads due soon. If a read is in flight, it runs again afterwards (`request_no`). Failing reads keep their
- * backoff. Exception with `moved`: a read that got "not found" is due within 2 minutes, because the service may show
- * the submission again (trap 48).
+ * Makes reads due soon. A read in flight runs again afterwards (`request_no`). A failing read keeps its backoff.
+ * Exception with `moved`: a read that got "not found" is due within 2 minutes, because the service may show the
+ * submission again (trap 48).
  */
 export async function addReadRequests(
   tx: Tx,
@@ -115,7 +117,7 @@ export async function addReadRequests(
 /**
  * Requests a full re-read of the events of submissions with a new lane. The lane may have events before the cursor
  * (trap 8). Does nothing if the feed was never read to its end. If a feed read is in flight, a full re-read follows,
- * because that read may have passed these events. Never postpones a re-read.
+ * because the read in flight may already have passed the lane's events. Never postpones a full re-read.
  */
 export async function requestFullRead(tx: Tx, places: readonly SubmissionRef[]): Promise<void> {
   if (places.length === 0) return

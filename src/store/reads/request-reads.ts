@@ -7,8 +7,8 @@ import { requestIdsOf } from './known-ids.ts'
 import { addReadRequests } from './reads.ts'
 
 /**
- * Makes the state reads and feeds of submissions due now. Failing reads keep their backoff. If a read is in flight, it
- * runs again afterwards.
+ * Makes the reads of submissions due now: state reads, feeds, and reads of the ids that answers named. Failing reads
+ * keep their backoff. If a read is in flight, it runs again afterwards.
  * @param submissionIds known ids, at most a few hundred.
  * @param options `fullRead`: whether to read the feeds from the beginning.
  */
@@ -17,8 +17,8 @@ export async function requestReads(db: Db, account: string, submissionIds: reado
   const wakes = submissionIds.flatMap((submissionId) => readKinds.map((read) => ({ account, submissionId, read })))
   await db.write('reads-requested', async (tx) => {
     const now = dbTime(tx)
-    // A feed that was never read to its end has no time for a full re-read. Its next read starts near
-    // the beginning anyway.
+    // If a feed was never read to its end, its `full_read_due_at` stays null. Its next read starts near the beginning
+    // anyway.
     if (fullRead)
       await tx.run(sql`
       update sync_reads set full_read_due_at = ${least(tx, sql`full_read_due_at`, now)}
@@ -29,8 +29,8 @@ export async function requestReads(db: Db, account: string, submissionIds: reado
 }
 
 /**
- * @returns whether everything about these submissions was read after `since`: the state, the whole feeds, and the ids
- * that they named. Ignores ids that the service didn't find, and disabled reads.
+ * @returns whether everything about these submissions was read after `since`: the state, the whole feeds, and the
+ * objects whose ids were named. Ignores disabled reads, and ids that the service didn't find.
  */
 export async function areReadSince(q: Query, account: string, submissionIds: readonly string[], since: TimeText): Promise<boolean> {
   const isOn = sql`account = ${account} and read not in (select off.read from sync_reads_off off where off.account = ${account})`

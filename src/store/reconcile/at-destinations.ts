@@ -4,7 +4,10 @@ import type { Query } from '../engine/db.ts'
 import type { VerificationResult } from '../schema/push.ts'
 import { isAnswered } from '../schema/push-states.ts'
 
-/** For one destination and account: the number of accepted changes, and the number of each answer to a verification. */
+/**
+ * Numbers of an account's changes at one destination: accepted changes, and verified changes for each verification
+ * result.
+ */
 export interface AtDestination extends Readonly<Record<VerificationResult, number>> {
   readonly destination: string
   /**
@@ -14,14 +17,14 @@ export interface AtDestination extends Readonly<Record<VerificationResult, numbe
   readonly delivered: number
   /** Number of changes that were missing at the destination and are queued again. */
   readonly repaired: number
-  /** Times of the oldest and the newest answer; null if the destination was never asked. */
+  /** Times of the oldest and the newest verification answer; null if there is none. */
   readonly oldest_at: TimeText | null
   readonly newest_at: TimeText | null
 }
 
 /**
- * Lists every destination that has deliveries or answers for an account. Reads all rows of the account, so call this
- * for reports, not from a timer.
+ * Lists every destination with accepted changes or verification answers of an account. Reads all rows of the account,
+ * so call this for reports, not from a timer.
  */
 export async function atDestinations(q: Query, account: string): Promise<AtDestination[]> {
   const of = (result: VerificationResult) => sql`sum(case when result = ${sql.lit(result)} then 1 else 0 end)`

@@ -8,7 +8,7 @@ import type { RunState } from '../schema/reconcile.ts'
 import { insertRun, NOTHING_DONE, newRun, type RunRequest, type RunRow, sameOptions } from './runs.ts'
 
 export const RUN_LEASE_MS = 20_000
-/** Maximum number of runs that are read for one account and state. */
+/** Maximum number of runs to read for one account and state. */
 const MOST_OPEN = 100
 /** Exit code of a run that was stopped before its end. */
 const STOPPED_EXIT_CODE = 4
@@ -145,8 +145,8 @@ async function takeLease(tx: Tx, token: string, account: string): Promise<{ toke
 }
 
 /**
- * Lists the runs in the state `running`. Call this only while holding the account's lease. These runs were then
- * interrupted, because no other process can be performing them.
+ * Lists the account's runs in the state `running`. Call this only while holding the account's lease. Then no other
+ * process performs these runs, so they were interrupted.
  */
 function interruptedRuns(tx: Tx, account: string): Promise<RunRow[]> {
   return runsIn(tx, account, 'running', MOST_OPEN)
@@ -209,8 +209,7 @@ export async function endRun(db: Db, claim: RunClaim, end: RunEnd): Promise<void
 }
 
 /**
- * Stops a run because a person requested this. The process that performs the run loses the lease. Findings and
- * corrections stay.
+ * Stops a run at a person's request. The process that performs the run loses the lease. Findings and corrections stay.
  * @returns false if the run had already ended.
  */
 export async function stopRun(db: Db, { account, run_id }: Pick<RunRow, 'account' | 'run_id'>, note: string): Promise<boolean> {

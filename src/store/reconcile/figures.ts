@@ -6,8 +6,8 @@ import type { Query } from '../engine/db.ts'
 /** Counts for reports. Each function reads all rows of an account, so call it only for a report, not from a timer. */
 
 /**
- * Number of records of one table, by when and how (`via`) they first appeared. `at`: beginning of the time bucket, such
- * as an hour.
+ * Number of records of one table that first appeared in one time bucket and in one way (`via`). `at`: beginning of the
+ * bucket, such as an hour.
  */
 export interface SeenCount {
   readonly at: TimeText
@@ -35,7 +35,7 @@ function isSeen(q: Query): RawBuilder<boolean> {
     : sql<boolean>`first_seen_at >= '0001-01-01T00:00:00Z' and first_seen_at < '10000-01-01T00:00:00Z'`
 }
 
-/** Counts an account's events and messages by the time bucket and the way in which they first appeared. */
+/** Counts an account's events and messages by when and how they first appeared. */
 export async function countFirstSeen(q: Query, account: string): Promise<SeenCount[]> {
   const rows = await q.all(sql<{ first: TimeText | null; last: TimeText | null }>`
     select min(first_seen_at) as first, max(first_seen_at) as last from (

@@ -93,7 +93,7 @@ export async function listFindings(q: Query, filter: FindingFilter): Promise<Fin
     .execute()
 }
 
-/** Counts the findings of a run by kind and table. */
+/** Counts the findings of a run by kind, table, and whether an earlier run reported them (`known`). */
 export async function countFindings(q: Query, runId: string) {
   return q.sql
     .selectFrom('reconcile_findings')
@@ -107,8 +107,8 @@ export async function countFindings(q: Query, runId: string) {
 }
 
 /**
- * Condition on a row of `reconcile_findings`: a run other than `runId` reported it. A new finding of a dry run doesn't
- * count. A known finding of a dry run counts, because an earlier run reported it too.
+ * Condition on a row of `reconcile_findings`: a run other than `runId` reported the finding. A finding of a dry run
+ * counts only if it is known, which means that an earlier run had reported the finding.
  * @param findings the table's name or alias in the statement.
  */
 export function reportedBefore(q: Pick<Query, 'kind'>, runId: string, findings = 'reconcile_findings'): RawBuilder<boolean> {

@@ -6,13 +6,13 @@ import { isReadOf } from '../reads/reads.ts'
 export interface IdOfSubmission {
   readonly kind: IdRead
   readonly id: string
-  /** Whether the id has a read of its own. Such ids are polled. */
+  /** Whether the id has its own row in `sync_reads`, and so is polled. */
   readonly isKnown: boolean
 }
 
 /**
- * Lists the ids of a submission that can be read by id: those with a read of their own, and those in its rows. Bind
- * requests come first.
+ * Lists a submission's bind requests, policies, and insureds by id: ids that are polled, and ids in the submission's
+ * rows. Bind requests come first.
  */
 export async function idsOfSubmission(q: Query, account: string, submissionId: string): Promise<IdOfSubmission[]> {
   const of = sql`account = ${account} and submission_id = ${submissionId}`
@@ -27,8 +27,8 @@ export async function idsOfSubmission(q: Query, account: string, submissionId: s
 }
 
 /**
- * @returns whether a 404 for an id may be temporary. This is so if a read of the id once succeeded and polling got
- * fewer than 3 404s since.
+ * @returns whether a 404 for an id may be temporary. True if a read of the id once succeeded, and polling got 404 fewer
+ * than three times since then.
  */
 export async function mayComeBack(q: Query, account: string, read: IdRead, id: string): Promise<boolean> {
   const isRead = isReadOf({ account, submissionId: '', read, ownId: id })

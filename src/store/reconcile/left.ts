@@ -3,7 +3,7 @@ import type { FindingKind } from '../schema/reconcile.ts'
 import type { RunRow } from './runs.ts'
 
 interface RunLeft {
-  /** Number of differences from the service and of gaps in the change log that aren't resolved. */
+  /** Number of unresolved differences from the service, plus unresolved gaps in the change log. */
   readonly differences: number
   readonly unreadable: number
 }
@@ -18,8 +18,9 @@ export type EndedRun = RunRow & { readonly left: RunLeft }
 const RESOLVABLE: readonly FindingKind[] = ['missing', 'different', 'absent', 'unreadable']
 
 /**
- * @returns the run, with the numbers of its findings that weren't corrected and that no later run resolved. Undelivered
- * changes don't count, because the state of their destination shows them.
+ * @returns the run with the numbers of its unresolved findings. A finding is resolved if it was corrected, or if a
+ * later run found its submission reconciled. Undelivered changes don't count, because the destination's state shows
+ * them.
  */
 export async function withLeft(q: Query, run: RunRow): Promise<EndedRun> {
   const differences = Math.max(0, run.missing + run.different + run.absent + run.lost - run.repaired)

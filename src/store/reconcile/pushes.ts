@@ -57,7 +57,7 @@ export async function pushDestinations(
 /**
  * Lists a destination's undelivered changes in one state, for all accounts, in the order of the outbox.
  * @param after the last listed `outbox_id`.
- * @param runId the current run. Its own findings don't count as reported.
+ * @param runId the current run, whose findings don't count as reported.
  */
 export async function undeliveredAfter(
   q: Query,
@@ -90,8 +90,8 @@ export async function reopenStreams(db: Db, rows: readonly StreamKey[]): Promise
 }
 
 /**
- * @returns whether an earlier run reported a destination as a whole, instead of one of its changes.
- * @param of `seq`: the change that the finding names; null if it names none.
+ * @returns whether an earlier run reported a finding about a destination as a whole.
+ * @param of `seq`: the change that the finding names; null if the finding names no change.
  */
 export async function isDestinationReported(
   q: Query,

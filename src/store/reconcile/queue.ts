@@ -11,9 +11,9 @@ import type { RunRow } from './runs.ts'
 const DORMANT_AFTER_MS = 90 * 86_400_000
 
 /**
- * A submission is known if one of these tables has a row for it. In `sync_reconciled`, only reconciled rows count,
- * because a run also stores visits to ids that don't exist. Rows of documents needn't be searched: the other tables
- * have their submissions.
+ * A submission is known if one of these tables has a row for it. In `sync_reconciled`, only rows with `reconciled_at`
+ * count, because a run also stores visits to ids that don't exist. Tables of documents are left out, because the other
+ * tables already have the submissions of all documents.
  */
 const KNOWN_BY = [...entities.filter(({ read }) => read !== 'document').map(({ table }) => table), 'sync_reads', 'sync_reconciled']
 
@@ -21,8 +21,8 @@ const KNOWN_BY = [...entities.filter(({ read }) => read !== 'document').map(({ t
 export interface Candidate {
   readonly submissionId: string
   /**
-   * The run that last reconciled the submission. If it was never reconciled, the run that last visited it. Null
-   * if none did.
+   * The run that last reconciled the submission. If no run did, the run that last visited the submission. Null if no
+   * run visited it.
    */
   readonly runId: string | null
   readonly visitedAt: TimeText | null
@@ -30,8 +30,8 @@ export interface Candidate {
   /** Whether the run's options include the submission. */
   readonly wanted: boolean
   /**
-   * `firstEvents`: whether the events feed was never read to its end. If so, missing events are history, not new.
-   * `firstThread`: the same for messages.
+   * `firstEvents`: whether the events feed was never read to its end. If so, events that the mirror lacks are history,
+   * not news. `firstThread`: the same for messages.
    */
   readonly firstEvents: boolean
   readonly firstThread: boolean
@@ -86,7 +86,7 @@ export async function candidatesByReconciled(
   return details(q, account, options, ids, sql`ids.reconciled, ids.submission_id`)
 }
 
-/** @returns when one of the account's submissions was last reconciled; null if none ever was. */
+/** @returns the newest `reconciled_at` of the account's submissions; null if no submission was ever reconciled. */
 export async function newestReconciled(q: Query, account: string): Promise<TimeText | null> {
   const { newest } = await q.sql
     .selectFrom('sync_reconciled')
@@ -98,7 +98,7 @@ export async function newestReconciled(q: Query, account: string): Promise<TimeT
 
 /**
  * Finds the account's first run that started after this run.
- * @returns its start time; null if there is none. Visits after this time may belong to that run.
+ * @returns its start time; null if there is no such run. Visits after this time may belong to the later run.
  */
 export async function nextOtherRunStart(q: Query, run: Pick<RunRow, 'run_id' | 'account' | 'started_at'>): Promise<TimeText | null> {
   const { first } = await q.sql
@@ -160,8 +160,8 @@ function readCount(account: string): RawBuilder<unknown> {
 }
 
 /**
- * Condition: the run's options include the submission. If the submission lacks rows in `sync_reads`, its activity is
- * unknown, so it is included.
+ * Condition: the run's options include the submission. A submission that lacks rows in `sync_reads` is included,
+ * because its activity is unknown.
  */
 function wanted(q: Query, account: string, options: RunOptions): RawBuilder<unknown> {
   const conditions = [sql`1 = 1`]

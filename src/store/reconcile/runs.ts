@@ -92,7 +92,7 @@ export interface RunRequest {
   readonly options: RunOptions
   /** `command`, `cron`, or `admin:<token name>`. */
   readonly requestedBy: string
-  /** The scheduled time of this run; undefined for other runs. */
+  /** Scheduled time of a scheduled run; undefined for other runs. */
   readonly slot?: TimeText
 }
 

@@ -12,7 +12,7 @@ import { insertRun, newRun, type RunRow, sameOptions } from './runs.ts'
  * - `requested`: requested the run
  * - `again`: requested another run, because the run failed
  * - `taken`: nothing, because the time already has a run
- * - `before`: nothing, because the account's schedule started later
+ * - `before`: nothing, because the account's schedule started after this time
  * - `skipped`: stored the time as skipped, because another run does the same work
  */
 export type SlotOutcome = 'requested' | 'again' | 'taken' | 'before' | 'skipped'
@@ -24,8 +24,9 @@ const AGAIN_TIMES = 4
 const OPTIONS = {}
 
 /**
- * Requests the run of a scheduled time. If another run of the whole account is waiting, or was in progress at the
- * scheduled time, stores the time as skipped. Interrupted and partial runs don't count; the new run waits for them.
+ * Requests the run of a scheduled time. If another run without options is waiting, or was in progress at the scheduled
+ * time, stores the time as skipped. Interrupted runs and runs with options don't count; the new run waits for them. The
+ * option `concurrency` doesn't matter.
  */
 export async function requestSlot(db: Db, account: string, slot: TimeText): Promise<SlotOutcome> {
   const known = await runsOf(db.read, account, slot)
@@ -76,8 +77,8 @@ function isDueAgain(runs: readonly SlotRun[], nowMs: number): boolean {
 }
 
 /**
- * @returns the id of a run of the whole account that is waiting, or that was in progress at that time. Null if there is
- * none. Runs that were interrupted before that time don't count.
+ * @returns the id of a run without options that is waiting, or that was in progress at the scheduled time `slot`. Null
+ * if there is none. Runs that were interrupted before `slot` don't count.
  */
 async function openLikeIt(tx: Tx, account: string, slot: TimeText): Promise<string | null> {
   const alive = timeValue(tx, timeFromMs(msFromTime(slot) - RUN_LEASE_MS))

@@ -29,7 +29,7 @@ function jsonOrText(text: string): Json {
   return value === undefined ? text : value
 }
 
-/** Kinds of the columns whose values have another form in SQLite than on Postgres, by `table.column`. */
+/** Kinds of the columns that SQLite and Postgres store in different forms. Keys are `table.column`. */
 const convertedKinds = new Map<string, ColumnKind>(
   [...relations, ...internalTables].flatMap(({ name, columns }) =>
     Object.entries(columns).flatMap(([column, { kind }]): [string, ColumnKind][] =>
@@ -39,9 +39,8 @@ const convertedKinds = new Map<string, ColumnKind>(
 )
 
 /**
- * For statements without a TableSpec.
- * @returns the decoder for a column, which gives the same values as Postgres. Null if the column's values
- * need no decoder.
+ * Finds the decoder for a column of a statement without a TableSpec.
+ * @returns the decoder, which gives the same values as Postgres. Null if the column's values need no decoder.
  */
 export function decoderOfColumn(table: string | null, column: string | null): Decode | null {
   const kind = convertedKinds.get(`${table}.${column}`)

@@ -1,8 +1,8 @@
 import type { ColumnTypes } from './migration.ts'
 
 /**
- * SQL expressions that sort and filter the list of submissions. A query uses an index only if both contain the same
- * expression, so both take it from here.
+ * SQL expressions that sort and filter the list of submissions. The database uses an index only if the query contains
+ * the index's exact expression. Queries and indexes therefore both take the expression from here.
  */
 
 type Kind = Pick<ColumnTypes, 'kind'>
@@ -35,7 +35,7 @@ export function computedKeys({ kind }: Kind, none: number) {
     stage: `(case s.stage ${CHIPS.map((chip, rank) => `when '${chip}' then ${rank}`).join(' ')}
       when 'unreachable' then ${CHIPS.length + 1} else ${CHIPS.length} end)`,
     lowest_quote: `coalesce((select min(x.total_cents) from quote_board x where ${ofIt} and x.may_be_superseded is not true), ${none})`,
-    // SQLite would read all items for each submission, so it counts those of all submissions once.
+    // SQLite would read all items again for each submission. This expression counts the items of all submissions once.
     outstanding:
       kind === 'sqlite'
         ? `coalesce((with counts as materialized (select account, submission_id, count(*) as n
@@ -50,7 +50,7 @@ export function marketKey({ kind }: Kind): string {
   return kind === 'sqlite' ? 'lower(market_name)' : 'lower(market_name collate "C")'
 }
 
-/** Chips of lanes, the most advanced first. A chip that is missing here counts as `in_progress`. */
+/** Values of `lanes.chip`, the most advanced first. A value that is missing here counts as `in_progress`. */
 export const CHIPS = ['bound', 'quoted', 'needs_info', 'in_progress', 'not_available'] as const
 
 /** Expression: the stage of row `s` of `submissions`, computed from that row and its lanes. */

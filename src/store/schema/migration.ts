@@ -19,8 +19,8 @@ export interface ColumnTypes {
 }
 
 /**
- * One step of the schema. `oldestCompatible`: after the step, code for this schema version and for later versions
- * works. A step that only adds tables or columns keeps the previous value. A step that removes something raises it.
+ * One step of the schema. `oldestCompatible`: the oldest schema version whose code still works after the step. A step
+ * that only adds tables or columns keeps the previous value. A step that removes something raises the value.
  */
 export interface Migration {
   readonly version: number

@@ -4,22 +4,22 @@
  * counts of pushes use these expressions.
  */
 
-/** Condition: `l` is the stream of row `o`. The stream of a row that isn't ready may have no row. */
+/** Condition: `l` is the stream of row `o`. If row `o` isn't ready, its stream may have no row. */
 export const itsStream = 'l.destination = o.destination and l.account = o.account and l.stream = o.stream'
 
-/** Condition: row `r` of `sync_remote_ids` has the record's id at the destination. */
+/** Condition: row `r` of `sync_remote_ids` has the destination's id for the record that row `o` sends. */
 export const itsRemoteId = 'r.destination = o.destination and r.account = o.account and r.entity = o.entity and r.entity_id = o.entity_id'
 
 /**
- * Condition: the destination should still have the record as row `o` sent it. If a later push says that the record is
- * gone, purged, or outside the filter, the destination deletes the record.
+ * Condition: the destination should still have the record that row `o` sent. False if row `o` or a later delivered row
+ * says that the record is gone, purged, or outside the filter.
  */
 export const isKept = `coalesce(o.left_filter, 0) <> 1 and o.operation not in ('gone', 'purged') and not exists (
   select 1 from sync_outbox e where e.destination = o.destination and e.account = o.account and e.entity = o.entity
     and e.entity_id = o.entity_id and (e.operation in ('gone', 'purged') or e.left_filter = 1)
     and e.state = 'delivered' and e.outbox_id > o.outbox_id)`
 
-/** Condition: the change that row `v` of `sync_push_verifications` is about is still stored as delivered. */
+/** Condition: the change of row `v` of `sync_push_verifications` is still stored as delivered. */
 export const isAnswered =
   "exists (select 1 from sync_outbox o where o.message_id = v.message_id and o.destination = v.destination and o.state = 'delivered')"
 

@@ -1,6 +1,9 @@
 import { bool, each, int, internal, json, orNull, raw, relation, serial, type TableOf, text, time } from './table.ts'
 
-/** `paused`: a person stopped it. `suspended`: stopped automatically, because the endpoint rejects every request. */
+/**
+ * `paused`: a person stopped the destination. `suspended`: stopped automatically, because the endpoint rejects every
+ * request.
+ */
 export type DestinationState = 'active' | 'paused' | 'suspended'
 
 export const outboxStates = ['ready', 'delivered', 'dead', 'unknown', 'skipped'] as const
@@ -81,7 +84,7 @@ export const pushStatus = relation({
 
 export type PushStatusView = TableOf<typeof pushStatus>
 
-/** What a target answers if it is asked whether it has a change that it accepted. */
+/** Results of asking a target whether it has a delivered change. */
 export const verificationResults = ['has', 'lacks', 'differs', 'undetermined'] as const
 export type VerificationResult = (typeof verificationResults)[number]
 

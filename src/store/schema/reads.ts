@@ -152,7 +152,6 @@ export const syncAccounts = internal({
 
 export type AccountsTable = TableOf<typeof syncAccounts>
 
-/** Contains no secrets and no credentials. */
 export const syncLastUses = internal({
   name: 'sync_last_uses',
   holds:

@@ -13,7 +13,7 @@ export interface Column<T = unknown> extends Omit<DescribedColumn, 'kind'> {
 
 /**
  * Description of a table or view. The kysely type, the conversion of SQLite values, the data dictionary, and the
- * comments in Postgres are derived from it.
+ * comments in Postgres are derived from this description.
  */
 export interface Relation {
   readonly name: string
@@ -48,7 +48,7 @@ export function relationOf({ table, holds, key, fields }: Entity): Relation {
 
 /**
  * @returns the part of a table's description that the store's row functions need.
- * @param columns names of the columns to include. If none are given, includes all.
+ * @param columns names of the columns to include; all columns if none are given.
  */
 export function specOf<R extends Relation>({ name, key, columns: all }: R, ...columns: readonly (keyof R['columns'] & string)[]) {
   const taken = Object.entries(all).filter(([column]) => columns.length === 0 || columns.includes(column))

@@ -19,7 +19,7 @@ export interface CheckpointAnswer {
 
 const INTERVAL_MS = 1_000
 /**
- * If the log has this many pages, it is restarted. Its file keeps its size, because overwriting a file is faster than
+ * A log with this many pages is restarted. The log file keeps its size, because overwriting a file is faster than
  * growing it.
  */
 const RESTART_PAGES = 4_096
@@ -55,7 +55,7 @@ export class SqliteCheckpoints {
     if (this.#timer || this.#closed) return
     this.#timer = setTimeout(() => {
       this.#timer = null
-      // On a slow disk, the previous checkpoint may still run. Then the next commit schedules the next checkpoint.
+      // On a slow disk, the previous checkpoint may still be running. A later commit then starts the next checkpoint.
       this.#running ??= this.#checkpoint().finally(() => {
         this.#running = null
       })
@@ -63,7 +63,8 @@ export class SqliteCheckpoints {
   }
 
   /**
-   * Copies the log into the database and empties the log file, because the file contains old versions of pages.
+   * Copies the log into the database and empties the log file. Otherwise the file would still contain deleted data, in
+   * old versions of pages.
    * @returns false if another process reads the log, or if the disk fails.
    */
   async empty(): Promise<boolean> {
@@ -116,7 +117,7 @@ export class SqliteCheckpoints {
     if (held && !this.#warnedOfReader) {
       const mb = Math.round((pages * PAGE_BYTES) / 1e6)
       this.#log.warn(
-        `${this.#path}-wal has grown to ${mb} MB and cannot be shortened, because a backup or another process has been reading the database in one transaction for long; end that (\`fuser -v ${this.#path}\` names the processes), or it keeps growing`,
+        `${this.#path}-wal has grown to ${mb} MB and cannot be shortened. Another process, such as a backup, has been reading the database in one long transaction. End that process (\`fuser -v ${this.#path}\` prints it), or the file keeps growing`,
       )
     }
     this.#warnedOfReader = held
@@ -133,7 +134,7 @@ export class SqliteCheckpoints {
     return answer
   }
 
-  /** @returns null if the thread can't be started. The next checkpoint tries again. */
+  /** @returns the thread; null if the thread can't be started. The next checkpoint tries again. */
   #startOrFail(): Worker | null {
     try {
       this.#worker ??= this.#start()

@@ -5,11 +5,11 @@ import { bindable, type Decode, decoderOfColumn, type SqliteValue } from '../sch
 import { isBusy } from './errors.ts'
 
 /**
- * Maximum number of cached statements. The limit matters for statements with lists, which have another text
- * for each length.
+ * Maximum number of cached statements. The limit matters for statements with lists, because each length of the list
+ * gives another text.
  */
 const MAX_STATEMENTS = 500
-/** How often switching to the write-ahead log may have no effect before `enterLog` continues without one. */
+/** If switching to the write-ahead log has no effect this many times, `enterLog` continues without such a log. */
 const LOG_ATTEMPTS = 10
 /** If the database is locked, `enterLog` tries again for `LOG_WAIT_MS`, with pauses of up to `LOG_PAUSE_MS`. */
 const LOG_WAIT_MS = 5_000

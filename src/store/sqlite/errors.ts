@@ -30,7 +30,7 @@ export function isFailedSync(error: unknown): boolean {
 export function sqliteError(error: unknown, path: string): unknown {
   if (!(error instanceof Database.SqliteError)) return error
   if (error.code.startsWith('SQLITE_CORRUPT') || error.code === 'SQLITE_NOTADB') {
-    return new FatalError(`${path} is damaged or is no SQLite database (${error.message}); restore it from a backup`, { cause: error })
+    return new FatalError(`${path} is damaged or not an SQLite database (${error.message}); restore it from a backup`, { cause: error })
   }
   const known = TRANSIENT.find(([code]) => error.code.startsWith(code))
   return known ? new TransientError(`${path} ${known[1]} (${error.message})`, { cause: error }) : error

@@ -2,8 +2,8 @@ import { statSync } from 'node:fs'
 import { TransientError } from '../../base/errors.ts'
 
 /**
- * Device and inode of a file, which identify the file while it is open. '' if the path has no file; null if
- * this is unknown.
+ * Device and inode of a file, which identify the file while it is open. '' if the path has no file; null if the path
+ * can't be read.
  */
 type Identity = string | null
 

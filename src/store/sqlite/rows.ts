@@ -19,8 +19,8 @@ interface Select extends Bound {
 }
 
 /**
- * Row functions on SQLite. Each function prepares one statement for each table, and runs it once for each row, because
- * this is fast.
+ * Row functions on SQLite. Each function prepares one statement for each table, and runs it once for each row. This is
+ * fast, because SQLite runs inside this process.
  */
 export class SqliteRows {
   readonly #connection: SqliteConnection

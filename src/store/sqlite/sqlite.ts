@@ -17,8 +17,7 @@ import { SqliteRows } from './rows.ts'
 import { WorkerConnection, WorkerTx } from './worker-thread.ts'
 
 /**
- * Maximum time in ms that SQLite waits for a lock. This wait blocks the event loop, so longer waits are
- * retries in `#begin`.
+ * Maximum time in ms that SQLite waits for a lock. This wait blocks the event loop. For longer waits, `#begin` retries.
  */
 const BUSY_TIMEOUT_MS = 20
 const LOCK_WAIT_MS = 5_000

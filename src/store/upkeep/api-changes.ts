@@ -22,8 +22,8 @@ export interface ApiChangeSeen extends Surprise {
 }
 
 /**
- * Stores API changes. For a known API change, adds the count and updates the last time. A new API change is left out if
- * its account already has the maximum number of rows. A power failure may undo the last write.
+ * Stores API changes. For a known API change, increases `answers` and updates `last_seen_at`. A new API change is left
+ * out if its account already has the maximum number of rows. A power failure may undo the last write.
  */
 export async function writeApiChanges(db: Db, seen: readonly ApiChangeSeen[]): Promise<void> {
   await db.write(

@@ -60,7 +60,7 @@ const LITTLE = 20_000
 
 /**
  * @returns whether the mirror is small enough to count all its rows during a request.
- * @param most the highest last `seq` that counts as small.
+ * @param most maximum `seq` in the change log of a small mirror.
  */
 export async function isSmallMirror(q: Query, most = LITTLE): Promise<boolean> {
   return (await logEnds(q)).last_seq <= most

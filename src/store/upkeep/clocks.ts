@@ -4,7 +4,7 @@ import { databaseNowMs } from '../engine/sql.ts'
 import { lastUpkeep } from './upkeep.ts'
 
 /**
- * Reads times to check clocks against: of the newest delivery, of the newest change, and of the last retention run. The
+ * Reads the times of the newest delivery, the newest change, and the last retention run, to check clocks against. The
  * newest row is the row with the highest number. A wrong time is therefore used only until the next row is stored.
  * `nowMs`: the database's clock in epoch ms; null on SQLite.
  */

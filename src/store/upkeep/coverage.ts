@@ -10,7 +10,7 @@ export interface ReadCoverage {
   readonly read: string
   /** Number of submissions or ids that need this read. */
   readonly total: number
-  /** Number of these that were read to the end at least once. */
+  /** Number of submissions or ids that were read to the end at least once. */
   readonly done: number
   readonly never: number
   readonly oldest_at: TimeText | null

@@ -66,8 +66,9 @@ const HEAR_MS = 5_000
 const LONG_MS = 3_600_000
 
 /**
- * Tests on Postgres whether this process receives notifications of others. `deaf`: this process can listen, but
- * receives none. Some poolers cause this.
+ * Tests on Postgres whether this process receives notifications.
+ * @returns `hears` if it does. `deaf` if it can listen but receives none, as with some poolers. `cannot connect` if the
+ * connection for listening fails.
  */
 export async function probeListening(db: Db): Promise<'hears' | 'deaf' | 'cannot connect'> {
   const stop = new AbortController()

@@ -14,8 +14,9 @@ export interface ReleasedClaims {
 
 /**
  * Releases claims of work that no process performs any more. Call this when a service starts or after a database
- * failure, while the service has no work in flight. On SQLite, only one process serves, so all claims are released,
- * except while a command reads from the service. On Postgres, the claims of this process are released.
+ * failure, while the service has no work in flight. On Postgres, releases the claims of this process. On SQLite,
+ * releases all claims, because only one process serves. Exception on SQLite: while a command reads from the service,
+ * releases none.
  * @param of columns that the rows must match, such as the account.
  */
 export async function releaseLeft<C extends Claimed>(db: Db, claimed: Leased<C>, of: Readonly<Record<string, string>> = {}): Promise<void> {

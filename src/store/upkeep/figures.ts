@@ -5,7 +5,7 @@ import type { Db, Query } from '../engine/db.ts'
 import { dbTime, timeValue } from '../engine/sql.ts'
 import type { Columns } from '../schema/tables.ts'
 
-/** The counts of one minute or hour, by series and then by label. */
+/** Counts of one minute or hour. Outer keys are series, such as `deliveries`. Inner keys are labels, such as `204`. */
 export type Figures = Readonly<Record<string, Readonly<Record<string, number>>>>
 
 export interface FigureStep {
@@ -18,7 +18,8 @@ export const figureSteps = { minute: 60, hour: 3_600 } as const
 
 const DAY_MS = 86_400_000
 /**
- * How long counts are kept, in ms, by the length of a step in s. Screens show one day of minutes and 30 days of hours.
+ * How long counts per minute and counts per hour are kept, in ms. Each key is the length of the period, in s. Screens
+ * show counts per minute for one day, and counts per hour for 30 days.
  */
 const KEPT_MS: Readonly<Record<number, number>> = { [figureSteps.minute]: 2 * DAY_MS, [figureSteps.hour]: 31 * DAY_MS }
 

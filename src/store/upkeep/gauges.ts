@@ -6,7 +6,7 @@ import { COUNT_CAP, countCapped } from '../engine/sql.ts'
 import { oldestRead } from '../reads/account-reads.ts'
 import { rank } from '../reads/reads.ts'
 
-/** Maximum of counts that each scrape of the metrics makes several times, such as once for each kind of read. */
+/** Limit of counts that one scrape of the metrics makes several times, such as once for each kind of read. */
 export const SMALL_COUNT_CAP = 10_000
 
 /** Number of rows, counted up to `COUNT_CAP`, and the time of the oldest row. */
@@ -53,8 +53,8 @@ export const rankNames = ['live', 'routine', 'failing'] as const satisfies reado
 export type RankName = (typeof rankNames)[number]
 
 /**
- * @returns for each rank, the earliest due time of a read; null if no read has the rank. A claimed read counts with
- * `due_since`, because its `due_at` is the end of its lease.
+ * @returns for each rank of `rankNames` the earliest due time of a read; null if no read has the rank. A claimed read
+ * counts with `due_since`, because its `due_at` is the end of its lease.
  */
 export async function oldestDue(q: Query, account: string): Promise<Record<RankName, TimeText | null>> {
   // Use one statement, because this runs every few seconds.
@@ -69,8 +69,8 @@ export async function oldestDue(q: Query, account: string): Promise<Record<RankN
 }
 
 /**
- * For each kind of read: the oldest time of a last read, and the number of reads that never succeeded,
- * up to `SMALL_COUNT_CAP`.
+ * For each kind of read, finds the oldest `last_read_at`, and counts the reads that never succeeded, up to
+ * `SMALL_COUNT_CAP`.
  */
 export async function freshnessGauges(q: Query, account: string) {
   const gauges: { readonly read: ReadKind; readonly oldestAt: TimeText | null; readonly never: number }[] = []

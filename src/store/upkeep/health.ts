@@ -22,7 +22,9 @@ import type { Totals } from './cached-totals.ts'
 import { inboxGauges, oldestDue, type Pile } from './gauges.ts'
 import { listProcesses } from './processes.ts'
 
-/** Counting stops at this number. If the count reaches it, the cached number is used instead. */
+/**
+ * Counting submissions that were never read stops at this number. The cached number is then used, if it is greater.
+ */
 const MOST_COUNTED = 1_000
 
 type AccountColumn = 'account' | 'state' | 'reason' | 'since' | 'brokerage' | 'identity_error' | 'identity_failing_since'
@@ -62,9 +64,12 @@ export interface DestinationHealth extends Pick<DestinationRow, DestinationColum
   readonly unknown: Pile
   readonly held: Pile
   readonly unmapped: Pile
-  /** Changes that the destination lacks, as it answered when last asked. */
+  /** Changes that the destination lacks, according to its last answer. */
   readonly lacking: Pile
-  /** When the oldest unsent change was made or queued, without changes of blocked streams. Null if there is none. */
+  /**
+   * When the oldest unsent change was queued, or was made if it isn't queued yet. Leaves out changes of blocked
+   * streams. Null if there is no such change.
+   */
   readonly oldest_unsent_at: TimeText | null
 }
 
@@ -84,7 +89,7 @@ export interface Health {
 
 /**
  * Reads the data about health. Every query uses an index and has a limit, except counts of all submissions.
- * @param kept cached totals; null if there are none. Undefined counts the submissions now.
+ * @param kept cached totals; null if there are none. If undefined, the submissions are counted now.
  * @param parts collects the names of parts that can't be read.
  * @throws TransientError if no part can be read.
  */
@@ -182,8 +187,8 @@ async function countNow(q: Query, account: string): Promise<Counted> {
 }
 
 /**
- * Takes the counts from the cached totals, except for submissions that were never read. These are counted now, because
- * there are few of them, except during the first import.
+ * Takes the counts from the cached totals. Only submissions that were never read are counted now, because few exist,
+ * except during the first import.
  */
 async function countKept(q: Query, account: string, kept: Totals | null): Promise<Counted> {
   const never = await countNeverRead(q, account, MOST_COUNTED)
@@ -198,7 +203,7 @@ async function countKept(q: Query, account: string, kept: Totals | null): Promis
 export async function countNeverRead(q: Query, account: string, cap = COUNT_CAP): Promise<number> {
   const isShown = sql`not exists (select 1 from submissions s where s.account = r.account and s.submission_id = r.submission_id
     and s.unreachable_since is not null)`
-  // Use a subquery for each kind of read, because only these can use the index on `last_read_at`.
+  // Use a subquery for each kind of read. One query for all kinds couldn't use the index on `last_read_at`.
   const parts = mainReads.map(
     (read) => sql`select * from (select r.submission_id from sync_reads r
       where r.account = ${account} and r.read = ${sql.lit(read)} and r.last_read_at is null and ${isShown} limit ${sql.lit(cap)}) as ${sql.ref(read)}`,
@@ -235,7 +240,7 @@ export async function destinationHealth(q: Query, row: CountedDestination, lastS
   }
 }
 
-/** @returns when the oldest row in this state was stopped; null if no row is in this state. */
+/** @returns when the oldest row in this state got the state; null if no row is in this state. */
 async function oldestStopped(q: Query, destination: string, state: 'dead' | 'unknown'): Promise<TimeText | null> {
   const row = await q.one(sql<{ at: TimeText | null }>`
     select coalesce(o.settled_at, o.queued_at) as at from sync_outbox o

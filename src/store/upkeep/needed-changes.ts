@@ -28,7 +28,7 @@ export async function oldestNeeded(q: Query, destinations: readonly string[]): P
 /**
  * SQL for the number of the oldest change that the rows matching `open` need. Snapshot rows need no change. Only the
  * first `LOOKED_AT` rows are searched. If all of them are snapshot rows and more rows may follow, the number is 0, so
- * that no change is removed. If fewer rows exist and all are snapshot rows, the number is `NONE`.
+ * that no change is removed. If no row needs a change, the number is `NONE`.
  */
 function oldestOpen(destination: string, open: string): RawBuilder<unknown> {
   const waiting = sql`(

@@ -50,9 +50,9 @@ export async function saveProgress(tx: Tx, lease: UpkeepLease, progress: Protect
 }
 
 /**
- * Protects the next `limit` rows. If some of them need protection, reads and rewrites these in a transaction.
+ * Checks the next `limit` rows. Rewrites the rows that need protection, in one transaction.
  * @returns the new progress.
- * @throws LeaseLostError if this process lost the lease.
+ * @throws LeaseLostError if rows need protection and this process lost the lease.
  */
 export async function protectNext(db: Db, lease: UpkeepLease, at: ProtectProgress, limit: number): Promise<ProtectProgress> {
   const table = protectedTables[at.table]

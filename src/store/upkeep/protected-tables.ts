@@ -11,7 +11,7 @@ import { specOf } from '../schema/table.ts'
 
 export interface ProtectedTable {
   readonly spec: TableSpec
-  /** @returns the protected row. If nothing in the row needs protection, the same object. */
+  /** @returns the protected row; the same object if nothing in the row needs protection. */
   readonly protect: (protection: Protection, row: Row) => Row
 }
 

@@ -10,18 +10,20 @@ import { renewUpkeep, type UpkeepLease } from './upkeep.ts'
 export interface RetentionStep {
   /** Number of rows that the step deleted or whose body it removed. */
   readonly removed: number
-  /** `after` for the next step; null if no rows remain. */
+  /** `after` for the next step; null if no rows to remove remain. */
   readonly next: number | null
   /**
    * Duration of the step's statements in ms, to choose the size of the next step. Doesn't include waits for the write
-   * gate and the disk, because smaller steps wouldn't shorten these.
+   * gate and the disk, because smaller steps wouldn't shorten these waits.
    */
   readonly processedMs: number
 }
 
 export interface StepInput {
   readonly lease: UpkeepLease
-  /** Only rows from before this time are removed. The time of a row is when it arrived or was settled. */
+  /**
+   * Only rows from before this time are removed. A row's time is its arrival, settling, or end, depending on the table.
+   */
   readonly before: TimeText
   readonly limit: number
   readonly after: number
@@ -135,9 +137,8 @@ function removeNext(db: Db, { lease, before, limit, after }: StepInput, { table,
 
 /**
  * Deletes the oldest changes without leaving gaps, together with their skipped outbox rows, and moves
- * `mirror_info.first_seq`. Stops before the first change that a push may still need. Each step begins where the last
- * one ended. If each step began at the start, Postgres would read the index entries of deleted rows again,
- * until a vacuum.
+ * `mirror_info.first_seq`. Stops before the first change that a push may still need. Each step begins where the
+ * previous step ended. Otherwise Postgres would read the index entries of deleted rows again, until a vacuum.
  * @param destinations names of configured destinations.
  */
 export function removeChanges(db: Db, { lease, before, limit, after }: StepInput, destinations: readonly string[]): Promise<RetentionStep> {
@@ -171,8 +172,9 @@ export function removeChanges(db: Db, { lease, before, limit, after }: StepInput
 }
 
 /**
- * Deletes skipped outbox rows of changes up to `upTo`. A destination has one row for each change, except for resent
- * rows. Its `limit` oldest rows therefore include all rows of this step's changes.
+ * Deletes skipped outbox rows of changes up to `upTo`. Apart from resent rows, a destination has one row for each
+ * change. The `limit` oldest skipped rows of a destination therefore include all skipped rows of this step's changes.
+ * Resent rows are deleted separately.
  */
 async function removeSkipped(tx: Tx, upTo: number, limit: number): Promise<void> {
   for (const { destination } of await tx.sql.selectFrom('sync_destinations').select('destination').execute()) {
@@ -188,7 +190,7 @@ async function removeSkipped(tx: Tx, upTo: number, limit: number): Promise<void>
 }
 
 /**
- * Deletes findings of a run if a later run of the whole account is done. The later run reported unresolved findings
+ * Deletes old findings of a run if a later run of the whole account is done. The later run reported unresolved findings
  * again, marked as known.
  */
 export function removeFindings(db: Db, input: StepInput): Promise<RetentionStep> {
@@ -233,7 +235,7 @@ const BODY_BYTES = sql`coalesce(length(body), 0)`
 
 /**
  * @param rows SQL that selects `id`, `old`, and `bytes` of the next rows.
- * @returns the id of the last old row among the first `MAX_BYTES`; null if no row is old.
+ * @returns the id of the last old row; null if no row is old. Stops looking after `MAX_BYTES`.
  */
 async function lastOld(tx: Tx, rows: RawBuilder<unknown>): Promise<number | null> {
   let last: number | null = null

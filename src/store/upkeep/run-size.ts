@@ -23,8 +23,8 @@ export interface RunSize {
 }
 
 /**
- * Estimates how many rows of a table are older than `before`. Finds the first row to keep by binary search, because
- * newer rows have higher numbers.
+ * Estimates how many rows retention would remove from a table. A binary search finds the first row that isn't older
+ * than `before`, because newer rows have higher numbers.
  * @param destinations names of configured destinations.
  */
 export async function sizeOfRun(q: Query, name: RunTable, before: TimeText, destinations: readonly string[]): Promise<RunSize> {

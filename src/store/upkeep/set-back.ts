@@ -12,7 +12,7 @@ const TASK = 'clock'
  */
 const KEPT_LEASE_MS = 900_000
 
-/** The columns of one table with times that work waits for. */
+/** Columns of one table whose times delay work. */
 interface WaitingTimes {
   readonly table: string
   /** Column with the time when a row may be claimed. While a row is claimed, this is the end of the lease. */
@@ -24,7 +24,7 @@ interface WaitingTimes {
   readonly where?: string
 }
 
-/** All columns with times that work waits for. A test compares this list with the columns of both databases. */
+/** All columns whose times delay work. A test compares this list with the columns of both databases. */
 export const waitingTimes: readonly WaitingTimes[] = [
   { table: 'sync_inbox', due: 'available_at', where: "state = 'ready'" },
   { table: 'sync_reads', due: 'due_at', others: ['full_read_due_at', 'active_at'], key: ['account', 'submission_id', 'id', 'read'] },

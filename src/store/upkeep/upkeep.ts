@@ -7,8 +7,8 @@ import { dbTime, rowLock } from '../engine/sql.ts'
 import type { UpkeepTable } from '../schema/upkeep.ts'
 
 /**
- * A stored slot that is more than this many ms ahead comes from a wrong clock. Large enough for the difference between
- * time zones.
+ * A stored slot that is more than this many ms ahead comes from a wrong clock. The limit is greater than any difference
+ * between time zones.
  */
 const AHEAD_MS = 2 * 86_400_000
 
@@ -38,7 +38,7 @@ export const claimedTasks = new Leased<UpkeepLease>({
 })
 
 /**
- * Claims a run of a task. If the process of an unfinished run died, resumes that run.
+ * Claims a run of a task. Resumes an unfinished run, for example after its process died.
  * @returns the lease; `done` or `held` if there is nothing to do.
  */
 export async function claimUpkeep(db: Db, task: string, due: UpkeepSlot, leaseMs: number): Promise<UpkeepClaim> {
@@ -94,8 +94,9 @@ async function addTask(tx: Tx, task: string): Promise<void> {
 }
 
 /**
- * @returns whether the run of this slot is complete. This is also so if a run of a later slot is stored, because
- * another process may be ahead. A stored slot over two days in the future comes from a wrong clock and is ignored.
+ * @returns whether the run of this slot is complete. True also if a run of a later slot is stored, because another
+ * process may be ahead. Ignores a stored slot over two days in the future, because such a slot comes from a wrong
+ * clock.
  */
 function isDone(row: Pick<UpkeepTable, 'slot' | 'settings' | 'ended_at'>, { slot, settings }: UpkeepSlot, nowMs: number): boolean {
   if (row.slot === null || row.slot < slot || row.slot > timeFromMs(nowMs + AHEAD_MS)) return false
@@ -135,8 +136,8 @@ export function slotText({ slot, settings }: UpkeepSlot): string {
 }
 
 /**
- * Stores what a run waits for; null if it doesn't wait. If the run already waited for something, the time when the wait
- * began stays.
+ * Stores what a run waits for; null if the run doesn't wait. If the run already waited for something else, the time
+ * when the wait began stays.
  */
 export async function setUpkeepWait(db: Db, task: string, reason: string | null): Promise<void> {
   const known = await lastUpkeep(db.read, task)

@@ -51,7 +51,10 @@ export interface Surprised {
 
 const NOTHING: readonly Surprise[] = []
 
-/** @param resource the read, or `delivery`. For a delivery of a known type, `resource` of the result is the type. */
+/**
+ * @param resource the read, or `delivery`.
+ * @returns the differences. For a delivery of a known type, `resource` of the result is that type.
+ */
 export function surprisesOf(resource: string, body: unknown): Surprised {
   if (resource === 'delivery') return surprisesOfDelivery(body)
   const shape = knownShape(resource)

@@ -1,9 +1,7 @@
 import { z } from 'zod'
 import { isObject } from '../../model/json.ts'
 
-/**
- * The specified shape of the value at one path. Shapes are created once per resource, because building paths is slow.
- */
+/** The specified shape of the value at `path`. The shape contains its path, so that comparing many values is fast. */
 export interface Shape {
   readonly path: string
   /** Names of JSON types, and `integer`. Null allows any type. */
@@ -23,7 +21,10 @@ export interface Shape {
   readonly items: Shape | null
 }
 
-/** @returns the shape that a schema describes, including `x-not-shown` (partly specified) and `x-known-values`. */
+/**
+ * @returns the shape that a schema describes, including `x-not-shown` (partly specified) and `x-known-values`
+ * (specified values).
+ */
 export function shapeOf(schema: z.ZodType): Shape {
   return shapeAt('', [z.toJSONSchema(schema) as Node])
 }
@@ -93,7 +94,7 @@ function requiredOf([first, ...others]: readonly Node[]): string[] {
   return names(first).filter((name) => typeof name === 'string' && others.every((other) => names(other).includes(name))) as string[]
 }
 
-/** @returns the allowed texts; null if an alternative allows any text. */
+/** @returns the allowed texts; null if any text is allowed. */
 function valuesOf(nodes: readonly Node[]): ReadonlySet<string> | null {
   const lists = nodes.filter((node) => typesOf(node).includes('string')).map(listed)
   if (lists.length === 0 || lists.some((list) => list === null)) return null

@@ -6,7 +6,10 @@ import { parseUuid } from '../../model/uuid.ts'
 import { TokenNotTakenError, UpstreamPermanentError, UpstreamTransientError } from './errors.ts'
 import type { Call } from './operations.ts'
 
-/** A received answer. `body` is null if the answer is a failure and its body couldn't be read. */
+/**
+ * A received answer. `body` is null if `Parts.take` received the body. Also null if the answer is a failure and its
+ * body couldn't be read.
+ */
 export interface HttpAnswer {
   readonly status: number
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
@@ -28,7 +31,7 @@ export function failureOf(call: Call, answer: HttpAnswer, nowMs: number): Upstre
   const detail = shortDetail(answer.body)
   const what = `the service answered ${status}${detail === '' ? '' : ` (${detail})`}`
   if (status === 401) return new TokenNotTakenError('auth', call, what)
-  // With a cursor, a 404 may mean that the cursor is unknown, and not the id (trap 17).
+  // If the request had a cursor, a 404 may mean that the cursor is unknown, instead of the id (trap 17).
   if (status === 404) return new UpstreamPermanentError(call.withCursor ? 'rejected' : 'gone', call, what)
   if (status === 429) return new UpstreamTransientError('throttled', call, what, pauseMs)
   if (status < 400) return new UpstreamTransientError('unavailable', call, `${what}; redirects are not followed`, pauseMs)
@@ -71,8 +74,8 @@ const DETAIL_LENGTH = 120
 
 /**
  * @returns the part of an error body that is safe to log: a code or a short text. Empty if there is none.
- * `detail` may have any shape, and the body may not be JSON (trap 52). For validation errors, returns places and kinds,
- * but no values.
+ * `detail` may have any shape, and the body may not be JSON (trap 52). For validation errors, returns the names of
+ * fields and the types of errors, but no values.
  */
 export function shortDetail(body: string | null): string {
   const parsed = parseJson(body)

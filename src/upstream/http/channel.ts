@@ -13,8 +13,8 @@ export interface RequestOptions {
   readonly signal?: AbortSignal | undefined
   readonly priority?: Priority | undefined
   /**
-   * True if the path possibly doesn't exist. A failure then doesn't affect the circuit, and only a 429 for a document
-   * lowers the rate. While the circuit is open, the request isn't sent, so it never tests the circuit.
+   * True if it is uncertain whether the path exists. A failure then doesn't affect the circuit, and only a 429 for a
+   * document lowers the rate. While the circuit is open, the request isn't sent.
    */
   readonly isProbe?: boolean | undefined
 }
@@ -76,8 +76,8 @@ export class Channel {
   }
 
   /**
-   * Sets `identify`, which is called before a request for a submission would test an open circuit. That request could
-   * fail because of the submission, and keep the circuit open.
+   * Sets `identify`, the request that tests an open circuit first. A request for a submission could fail because of
+   * its submission alone, and so keep the circuit open.
    */
   probeFirst(identify: () => Promise<unknown>): void {
     this.#identify = identify

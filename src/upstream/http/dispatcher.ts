@@ -26,7 +26,7 @@ export function createDispatcher(
   pool: Pool.Options & { readonly connectTimeout: number },
   requestTls: TlsContent = {},
 ): Dispatcher {
-  // undici reads proxies from the environment if these are undefined. Empty strings prevent this.
+  // If one of these settings is undefined, undici reads it from the environment. An empty string prevents this.
   const { httpsProxy = '', httpProxy = '', noProxy = '' } = proxy
   if (!httpsProxy && !httpProxy) return new Agent(pool)
   // By default, undici waits five minutes for a tunnel, which blocks a connection.

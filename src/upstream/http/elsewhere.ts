@@ -28,6 +28,7 @@ interface ElsewhereOptions {
 
 const CONNECT_MS = 10_000
 const REDIRECTS = 3
+const FOR_DOCUMENTS = 'for documents'
 
 /**
  * Fetches documents from hosts other than the service (traps 45, 76). Only uses https, listed hosts, and public
@@ -70,7 +71,7 @@ export class Elsewhere {
     if (url.username !== '' || url.password !== '') throw new RefusedLinkError('its link holds a password, and is not followed')
     if (!this.#hosts.has(url.host)) throw new UnlistedHostError(unlistedHostText(url.host))
     const host = bareHost(url.hostname)
-    if (!mayName(host, false)) throw new RefusedLinkError(refusedAddress(host, host))
+    if (!mayName(host, false)) throw new RefusedLinkError(refusedAddress(host, host, FOR_DOCUMENTS))
     return url
   }
 
@@ -92,7 +93,7 @@ export class Elsewhere {
       if (error instanceof TakeFailed) throw error.cause
       signal.throwIfAborted()
       if (error instanceof LinkFailedError) throw error
-      if (error instanceof RefusedAddressError) throw new RefusedLinkError(error.message)
+      if (error instanceof RefusedAddressError) throw new RefusedLinkError(refusedAddress(error.host, error.address, FOR_DOCUMENTS))
       if (error instanceof EncodingError) throw new LinkFailedError(`${url.host}: the answer ${error.message}`)
       const why = error instanceof errors.HeadersTimeoutError ? 'timeout' : codeOf(error)
       throw new LinkFailedError(`${url.host} sent no complete answer (${why})`)

@@ -45,7 +45,7 @@ export class AuthRefusedError extends UpstreamPermanentError {}
 export class TokenNotTakenError extends UpstreamPermanentError {}
 
 /**
- * True if the service refused this request, for example with 403, but refused neither the token (401) nor
+ * True if the service refused only this request, for example with 403. False if the service refused the token (401) or
  * every credential.
  */
 export function isForbidden(error: unknown): boolean {

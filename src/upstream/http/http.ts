@@ -12,7 +12,7 @@ import { type Call, operations, pathOf } from './operations.ts'
 /** Timeouts of a request, in ms. */
 export interface Timeouts {
   readonly connectMs: number
-  /** Limit until the answer begins, including the time to connect. */
+  /** Maximum time until the answer begins, in ms, including the time to connect. */
   readonly headersMs: number
   /** Maximum time until the answer is complete, in ms. */
   readonly overallMs: number
@@ -51,8 +51,8 @@ export class Http {
   }
 
   /**
-   * Sends one request and reads its answer, which may have any status. If the answer is a failure and its body can't be
-   * read, `body` is null.
+   * Sends one request and reads its answer, which may have any status. `body` is null if `take` received the body. Also
+   * null if the answer is a failure and its body can't be read.
    * @throws UpstreamTransientError `network`: no complete answer arrived. `oversized`: the body is over the limit.
    * `unavailable`: the body can't be decoded.
    * @throws the reason of `signal` when it aborts.
@@ -73,7 +73,7 @@ export class Http {
         stop.abort()
       }, ms)
     const headersTimer = stopAfter(timeouts.headersMs, 'no answer')
-    const overallTimer = stopAfter(parts.take ? DOCUMENT_TIMES.overallMs : timeouts.overallMs, 'no whole answer')
+    const overallTimer = stopAfter(parts.take ? DOCUMENT_TIMES.overallMs : timeouts.overallMs, 'no complete answer')
     const abort = () => stop.abort()
     signal?.addEventListener('abort', abort, { once: true })
     try {
@@ -85,7 +85,8 @@ export class Http {
         signal: stop.signal,
         ...(parts.take && { bodyTimeout: DOCUMENT_TIMES.silentMs }),
       })
-      // Without `abortable`, undici ignores the signal until it has a connection. A proxy may never open one.
+      // undici ignores the signal until it has a connection. A proxy may never open a connection, so `abortable`
+      // watches the signal.
       const { statusCode, headers, body: stream } = await abortable(sent, stop.signal)
       clearTimeout(headersTimer)
       if (parts.take && statusCode >= 200 && statusCode < 400) {
@@ -133,8 +134,8 @@ export class Http {
 const PROXY_ANSWER = /^Proxy (?:response|Authentication Required) \((\d{3})\)/
 
 /**
- * undici's error codes for failed proxy tunnels. The headers timeout can only mean a tunnel, because answers have
- * our own timeouts.
+ * undici's error codes for failed proxy tunnels. In `Http`, a headers timeout can only come from a tunnel, because the
+ * timeouts of `Http` end an answer earlier.
  */
 const TUNNEL_FAULTS: Readonly<Record<string, string>> = {
   UND_ERR_PRX_CONN: 'the proxy broke off the connection',

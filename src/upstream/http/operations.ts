@@ -2,8 +2,8 @@ import { PermanentError } from '../../base/errors.ts'
 import { parseUuid } from '../../model/uuid.ts'
 
 /**
- * Every request sent to the service: reads, the token exchange, and GET of paths from the settings. All are unmetered
- * and change nothing, so a read-only key is enough (traps 44, 55).
+ * Every request sent to the service: reads, the token exchange, and GET of paths from the settings. These requests
+ * change nothing, so a read-only key is enough (trap 44). No request counts against a daily limit (trap 55).
  */
 export const operations = {
   token: { method: 'POST', path: '/oauth/token' },

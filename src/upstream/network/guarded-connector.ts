@@ -17,6 +17,14 @@ export interface TlsContent {
 /** No connection was opened, because the address isn't allowed. */
 export class RefusedAddressError extends Error {
   override readonly name = 'RefusedAddressError'
+  readonly host: string
+  readonly address: string
+
+  constructor(host: string, address: string) {
+    super(refusedAddress(host, address))
+    this.host = host
+    this.address = address
+  }
 }
 
 /**
@@ -41,7 +49,7 @@ export function guardedConnector(
         const [first] = allowed
         if (first === undefined) {
           const [refused] = addresses
-          return done(new RefusedAddressError(refusedAddress(host, refused?.address ?? 'nothing')), '', 0)
+          return done(new RefusedAddressError(host, refused?.address ?? 'nothing'), '', 0)
         }
         if (options.all) return done(null, [...allowed])
         return done(null, first.address, first.family)
@@ -61,10 +69,11 @@ export function guardedConnector(
 /**
  * @returns the error text for a refused address.
  * @param host the host name, or the address itself.
+ * @param scope what the block applies to.
  */
-export function refusedAddress(host: string, address: string): string {
+export function refusedAddress(host: string, address: string, scope = 'unless allow_private is set'): string {
   const which = host === address ? host : `${host} resolves to ${address}, which`
   if (isIP(address) !== 0 && classOf(address) === 'never')
-    return `${which} is a special address (unspecified, multicast, reserved, or a cloud's metadata), which is refused to every destination`
-  return `${which} is a loopback, private or otherwise special address, which is refused (allow_private)`
+    return `${which} is a special address (unspecified, multicast, reserved, or a cloud's metadata), which is blocked for every destination`
+  return `${which} is a loopback, private or otherwise special address, which is blocked ${scope}`
 }

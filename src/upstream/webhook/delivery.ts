@@ -34,9 +34,9 @@ export interface Delivery {
   readonly message: { readonly submissionId: string; readonly message: ThreadMessage } | null
   /** Market events found in the body, each with the id of the nearest enclosing `submission_id`. */
   readonly events: readonly { readonly submissionId: string; readonly event: MarketEvent }[]
-  /** Every UUID in a field `submission_id`. */
+  /** Every UUID in a field `submission_id`. If `message` is set, only the message's submission. */
   readonly submissionIds: readonly string[]
-  /** Every other UUID in the body. Some may be ids of known submissions. */
+  /** Every other UUID in the body; none if `message` is set. Some may be ids of known submissions. */
   readonly otherIds: readonly string[]
   /** The parsed body; undefined if the body isn't JSON. */
   readonly json: unknown
@@ -103,8 +103,8 @@ function search(value: unknown, around: string | null, depth: number, found: Fou
 }
 
 /**
- * @returns whether an object is a market event. An envelope may also have an id, a type, and a time, but has no market
- * with a name.
+ * @returns whether an object is a market event. An object around an event may also have an id, a type, and a time, but
+ * no market with a name.
  */
 function isWholeEvent(value: Record<string, unknown>): boolean {
   return isObject(value['market']) && typeof value['market']['name'] === 'string'

@@ -71,7 +71,7 @@ function readClaim(found: Triple, atMs: number): SignatureClaim | SignatureFault
 
 /** Verifies deliveries of one account. Tries each of the account's secrets: HMAC-SHA256 over the raw body (trap 37). */
 export class DeliveryVerifier {
-  /** Tags of the secrets, in the same order. See `secretTag`. */
+  /** Tags of the secrets, in the order of the secrets; see `secretTag`. */
   readonly tags: readonly string[]
   readonly #keys: readonly SigningKey[]
 
@@ -146,7 +146,7 @@ function findTriples(headers: HeaderValues): Triple[] {
   const found: Triple[] = []
   for (const [id, timestamp, signature] of TRIPLES) {
     const values = wholeTriple(headers[id], headers[timestamp], headers[signature])
-    // The same values under both names count once.
+    // If both sets have the same values, they count once.
     if (values === null || found[0]?.values.every((value, index) => value === values[index])) continue
     found.push({ values, headers: { [id]: values[0], [timestamp]: values[1], [signature]: values[2] } })
   }

@@ -21,7 +21,7 @@ export interface FeedPage<T> {
 export interface Identity {
   /** `api_client`, `user`, or another value. */
   readonly kind: string
-  /** The brokerage's id. Without an id, its name or other fields. */
+  /** The brokerage's id. If the answer has no id: the brokerage's name, its slug, or all its fields as JSON. */
   readonly brokerage: string
   /** Public id of the credential; null if unknown. */
   readonly clientId: string | null

@@ -30,7 +30,7 @@ interface RecordReading {
 export function readById(read: IdRead, ownId: string, raw: unknown, { recordFields, protection }: RecordReading): View | null {
   if (read === 'bind_request') return readBindRequest(ownId, raw)
   const kept = rawOf(raw)
-  // The specification doesn't define the fields of policies and insureds (trap 57).
+  // Accept any object, because the specification doesn't define the fields of policies and insureds (trap 57).
   if (!isObject(raw) || kept === null) return null
   const paths = read === 'policy' ? recordFields.policies : recordFields.insureds
   const view = viewById(read, ownId, { ...recordColumns(protection.dropped(kept), tables[read].fields, paths), raw: kept })

@@ -36,7 +36,9 @@ export function jsonOf(value: unknown): Json {
   return nestsWithin(value, MAX_DEPTH) ? storableJson(value as Json) : null
 }
 
-/** @returns the list with texts that both databases can store; null if the value isn't a list. */
+/**
+ * @returns the list with texts that both databases can store; null if the value isn't a list, or is nested too deep.
+ */
 export function listOf(value: unknown): Json {
   return Array.isArray(value) ? jsonOf(value) : null
 }
@@ -85,7 +87,10 @@ export function flagOf(value: unknown): boolean | null {
   return typeof value === 'boolean' ? value : null
 }
 
-/** @returns text unchanged; other values as JSON text. Numbers are written as JavaScript doubles. */
+/**
+ * @returns text as it is, and any other value as JSON text; null if there is no value. Numbers are written as
+ * JavaScript doubles.
+ */
 export function textOrJsonOf(value: unknown): string | null {
   return isObject(value) || Array.isArray(value) ? textOf(jsonText(value, JSON.stringify)) : scalarText(value)
 }

@@ -83,7 +83,7 @@ function keyFrom(row: Row, { own, hashed }: NonNullable<Field['madeOf']>): strin
 }
 
 /**
- * @returns `key`. If `key` is already used, `key#2`, `key#3`, and so on.
+ * @returns `key`. If `key` is already used, the first unused key of `key#2`, `key#3`, and so on.
  * @param repeats remembers the last number of each `group`.
  */
 function unusedKey(isUsed: (key: string) => boolean, repeats: Map<string, number>, group: string, key: string): string {

@@ -11,8 +11,8 @@ import { flagOf, jsonOf, numberOf } from './fields.ts'
  * @param record JSON text without tax ids.
  * @param paths one list per column, in order of preference. A path has keys joined by dots, and leads
  * through objects only.
- * @returns a value for each column in `paths`. The first path with a value decides; null and blank text don't count. A
- * value of another kind becomes null.
+ * @returns for each column in `paths`, the value at the first path that has a value other than null or blank text. Null
+ * if no path has a value, or if the value doesn't fit the column's kind.
  */
 export function recordColumns<C extends string>(
   record: string,
@@ -68,8 +68,8 @@ function textOf(value: unknown): string | null {
 }
 
 /**
- * @returns the date of a text; null if it is invalid. A UTC time counts only at midnight, because the date of other
- * times depends on the time zone.
+ * @returns the date in a text; null if the text has no valid date. A UTC time counts only at midnight, because the date
+ * of other times depends on the time zone.
  */
 function dateOf(value: unknown): string | null {
   const date = parseDate(value)
@@ -79,8 +79,8 @@ function dateOf(value: unknown): string | null {
 }
 
 /**
- * @returns an amount in cents. If the key ends with `cents`, the value must be an integer. Otherwise, the value is in
- * dollars with at most two decimals.
+ * @returns an amount in cents; null if the value isn't an amount. If the key ends with `cents`, the value must be an
+ * integer. Otherwise, the value is in dollars with at most two decimals.
  */
 function centsOf(value: unknown, key: string): number | null {
   if (/cents$/i.test(key)) return typeof value === 'number' && Number.isSafeInteger(value) ? value : null

@@ -77,7 +77,7 @@ function readRail(found: Lists, rail: unknown): boolean {
   return read.length > 0
 }
 
-/** Merges a program's three lists into one, because requirements move between these lists. */
+/** Merges a program's lists `met`, `unmet`, and `deferred` into one, because requirements move between these lists. */
 function readRequirementItems(found: Lists, of: Row, program: unknown): void {
   const lists = ['met', 'unmet', 'deferred'].map((result) => ({ result, items: itemsIn(program, result) }))
   const items = lists.flatMap(({ result, items }) => (items ?? []).map((item) => ({ result, item })))

@@ -6,8 +6,8 @@ import { rawOf, rawWithout } from './fields.ts'
 import { readList } from './lists.ts'
 
 /**
- * Reads quote sessions. The specification doesn't define the answer. Accepts a list, an object with a list under a
- * plausible name, or an object with a single list of objects. Any other object is stored as one malformed item.
+ * Reads quote sessions. The specification doesn't define the answer. Accepts a list, an object with a list under a name
+ * of `sessionLists`, or an object with a single list of objects. Any other object is stored as one malformed item.
  * @returns null if the answer is neither a list nor an object.
  */
 export function readSessions(raw: unknown): View | null {

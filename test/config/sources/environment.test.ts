@@ -345,8 +345,8 @@ test('no secret, token or name of a token is given twice', () => {
   expect(problemsOf({ ...account, WEBHOOK_SECRETS: `${hook(1)} ${hook(1)}`, OPS_TOKENS: 'a:0123456789abcdef a:0123456789abcdef' })).toEqual(
     [
       'WEBHOOK_SECRETS (number 2) is given twice; remove one',
-      'OPS_TOKENS (number 2) has a name that was used before; choose another',
-      'OPS_TOKENS (number 2) has a token that was used before; make a new one',
+      'OPS_TOKENS (number 2) has the same name as an earlier entry; choose another',
+      'OPS_TOKENS (number 2) has the same token as an earlier entry; make a new one',
     ],
   )
 })

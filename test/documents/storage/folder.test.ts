@@ -79,7 +79,7 @@ it('says in a sentence what hinders it, and what to do', async () => {
 it.each([
   ['ENOSPC', 'the disk of /d is full: free space there, or move the folder and name it in DOCUMENTS_DIR'],
   ['EROFS', '/d is read-only: mount it writable, or name another folder in DOCUMENTS_DIR'],
-  ['EACCES', 'no permission to write in /d: let the user that this process runs as create, rename and remove files there'],
+  ['EACCES', 'no permission to write in /d: let the user of this process create, rename and remove files there'],
   ['EBUSY', 'cannot keep documents in /d: EBUSY: resource busy'],
 ])('describes %s in words', (code, sentence) => {
   const error = Object.assign(new Error(`${code}: resource busy`), { code })

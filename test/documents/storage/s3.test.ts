@@ -66,12 +66,12 @@ it.each<[string, () => Promise<Partial<BucketConfig>>, RegExp]>([
   [
     'a key that is not known',
     async () => ({ accessKeyId: 'X', secretAccessKey: new Secret('wrong') }),
-    /refuses the key: check documents\.s3\.access_key_id$/,
+    /rejects the key: check documents\.s3\.access_key_id$/,
   ],
   [
     'a service that is away',
     async () => ({ endpoint: `http://127.0.0.1:${await freePort()}` }),
-    /can't take or give documents: .*ECONNREFUSED/,
+    /cannot store or return documents: .*ECONNREFUSED/,
   ],
 ])('explains in a sentence a problem with %s', async (_, changed, sentence) => {
   const storage = new S3Storage(settings(await changed()), await newSpool(), {})
@@ -84,9 +84,9 @@ it.each<[string, () => Promise<Partial<BucketConfig>>, RegExp]>([
 })
 
 it.each([
-  ['SignatureDoesNotMatch', 'refuses the key: check documents.s3.secret_access_key'],
-  ['AccessDenied', 'refuses the request (AccessDenied): let its key get, put, delete and list objects there'],
-  ['SlowDown', "can't take or give documents: Please reduce your request rate"],
+  ['SignatureDoesNotMatch', 'rejects the key: check documents.s3.secret_access_key'],
+  ['AccessDenied', 'rejects the request (AccessDenied): let its key get, put, delete and list objects there'],
+  ['SlowDown', 'cannot store or return documents: Please reduce your request rate'],
 ])('describes %s in words', (name, sentence) => {
   const error = Object.assign(new Error('Please reduce your request rate'), { name })
   expect(bucketError(settings({ endpoint: null, region: 'eu-central-1' }), error).message).toBe(

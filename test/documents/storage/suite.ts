@@ -71,8 +71,8 @@ export function storageSuite(name: string, rig: () => Promise<Rig>): void {
     })
 
     const refused: readonly (readonly [string, Partial<Expected>, readonly string[], RegExp])[] = [
-      ['one byte too long', { maxBytes: 3 }, ['ab', 'cd'], /more than 3 bytes; the longest allowed is 3/],
-      ['promised too long', { maxBytes: 3, bytes: 4 }, ['abcd'], /has 4 bytes; the longest allowed is 3/],
+      ['one byte too long', { maxBytes: 3 }, ['ab', 'cd'], /more than 3 bytes, but at most 3 bytes are allowed/],
+      ['promised too long', { maxBytes: 3, bytes: 4 }, ['abcd'], /has 4 bytes, but at most 3 bytes are allowed/],
       ['shorter than promised', { bytes: 5 }, ['abcd'], /ended after 4 of the 5 bytes/],
       ['longer than promised', { bytes: 3 }, ['ab', 'cd'], /longer than the 3 bytes/],
       ['empty', {}, [], /is empty/],

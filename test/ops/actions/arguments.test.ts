@@ -49,7 +49,7 @@ describe('a file of ids', () => {
     })
     expect(readIdFile(`submission_id,name\n${A},"Oak\n${B},Pine\n`)).toEqual({
       ids: [],
-      problems: ['line 2: a quoted cell begins and never ends'],
+      problems: ['line 2: a quoted cell has no closing quote'],
     })
   })
 

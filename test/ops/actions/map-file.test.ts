@@ -66,7 +66,7 @@ describe('a file of mappings', () => {
     expect(rows).toMatchObject([{ submissionId: a, fields: { note: 'north,\nmain' } }])
     expect(problems).toEqual([
       'map.csv, line 4: "x" is not a submission id (a uuid)',
-      'map.csv, line 5: a quoted cell begins and never ends',
+      'map.csv, line 5: a quoted cell has no closing quote',
     ])
   })
 

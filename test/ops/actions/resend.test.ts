@@ -134,7 +134,7 @@ describe.each(testDatabases)('resending to a destination on $name', (database) =
     await setDestinationState(db, 'ams', 'paused', 'by an operator')
     const { plan, notes } = await prepareResend(contextOf(db), { destinations: [ams] }, 'ams', asked({ seq: [1, 6] }))
     expect(plan.changedSince).toBe(2)
-    expect(notes.join('\n')).toMatch(/twice.*2 submissions changed later.*is paused; to send them/s)
+    expect(notes.join('\n')).toMatch(/twice.*2 submissions changed later.*is paused; to send the changes/s)
     const whole = await prepareResend(contextOf(db), { destinations: [ams] }, 'ams', asked({ entity: 'market_events' }))
     expect(whole.plan).toMatchObject({ changes: 7, waiting: 1, changedSince: 0 })
   })

@@ -4,9 +4,9 @@ import { testDatabases } from '../../tools/databases.ts'
 import { adminRigForEach } from '../http/rig.ts'
 
 const ID = 'bbbbbbbb-0000-4000-8000-000000000001'
-const ACCOUNTS = 'unknown account "zz"; there is default'
+const ACCOUNTS = 'unknown account "zz"; known: default'
 const TABLES = 'unknown table "lane"; did you mean lanes?'
-const DESTINATIONS = 'unknown destination "zz"; there are ams, mapped'
+const DESTINATIONS = 'unknown destination "zz"; known: ams, mapped'
 
 describe.each(testDatabases)('unknown names, on $name', (database) => {
   const rig = adminRigForEach(database)

@@ -119,7 +119,7 @@ describe('an e-mail operator', () => {
     expect(await send(operator(server))).toEqual({ ok: false, error: never })
     expect(await send(operator(server, { port: 1 }))).toMatchObject({
       ok: false,
-      error: expect.stringMatching(/^the mail server cannot be used \(ECONNREFUSED\): nothing listens there/),
+      error: expect.stringMatching(/^the mail server cannot be used \(ECONNREFUSED\): no program listens there/),
     })
     expect(await send(operator(await startMailServer(), { tls: 'implicit' }))).toEqual({
       ok: false,

@@ -112,7 +112,7 @@ describe('backups by a timetable', () => {
     for (let n = 0; n < 2; n++) expect(await timetable.runIfDue(never)).toBe('failed')
     expect(rig.files()).toEqual([...ALONE, 'mirror-20260616T020000Z.db'])
     expect(await reasonOf(rig)).toMatch(
-      /^.*0616T020000Z\.db cannot be restored: it is damaged or is no SQLite database \(.*\); name another backup; nothing was changed$/,
+      /^.*0616T020000Z\.db cannot be restored: it is damaged or not an SQLite database \(.*\); name another backup; nothing was changed$/,
     )
     expect(rig.logged().filter(({ level }) => level === 50)).toHaveLength(1)
     rmSync(next)

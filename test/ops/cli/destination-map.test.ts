@@ -23,7 +23,7 @@ it('destination map asks for the account where the destination has several, and 
   expect(await runHere(['migrate'], env)).toMatchObject({ code: 0 })
   const map = (...more: string[]) => runHere(['destination', 'map', 'tm', '--submission', uuid(9, 1), '--client', 'C-1', ...more], env)
   expect(await map()).toEqual({ code: 2, out: '', err: 'the account is missing; tm has a, b\nnothing was stored\n' })
-  expect(await map('--account', 'c')).toEqual({ code: 2, out: '', err: 'unknown account "c"; there are a, b\n' })
+  expect(await map('--account', 'c')).toEqual({ code: 2, out: '', err: 'unknown account "c"; known: a, b\n' })
   const own = '"policy" is not allowed as a name in fields\nnothing was stored\n'
   expect(await map('--account', 'b', '--field', 'policy=P-1')).toEqual({ code: 2, out: '', err: own })
   const unnamed = '--field: is not a list of names and values\n'

@@ -259,7 +259,7 @@ describe.each(onSqlite)('commands about pushing, on $name', (database) => {
     const other = 'bbbbbbbb-0000-4000-8000-000000000001'
     writeFileSync(file, `submission_id,client,policy\n${id},C-2,P-2\n${other},C-3,\n`)
     expect((await runHere(['destination', 'map', 'mapped', '--file', file], env)).out).toBe(
-      '2 submissions mapped. Their changes no longer wait for a client.\n1 submission not mirrored yet.\n',
+      '2 submissions mapped. Their changes no longer wait for a client.\n1 mapped submission is not mirrored yet.\n',
     )
     expect((await runHere(['destination', 'mappings', 'mapped', '--submission', id], env)).out).toMatch(/C-2 +P-2/)
   })
@@ -286,7 +286,7 @@ describe.each(onSqlite)('commands about pushing, on $name', (database) => {
   it('destination test makes one harmless attempt and prints the result', async () => {
     const ended = await runHere(['destination', 'test', 'ams'], env)
     expect(ended).toMatchObject({ code: 0, err: '' })
-    expect(ended.out).toMatch(/^Destination ams: it took a signed message/)
+    expect(ended.out).toMatch(/^Destination ams: accepted a signed message/)
     target.status = 401
     expect(await runHere(['destination', 'test', 'ams'], env)).toMatchObject({ code: 1, out: expect.stringMatching(/answered 401/) })
     expect(await states('--destination', 'ams')).toEqual(['waiting', 'waiting'])
@@ -297,7 +297,7 @@ describe.each(onSqlite)('commands about pushing, on $name', (database) => {
     const doctor = async () => await runHere(['doctor', '--destination', 'ams'], env)
     const waits = await doctor()
     expect(waits.code).toBe(1)
-    expect(waits.out).toMatch(/^✓ destination ams: it took a signed message/m)
+    expect(waits.out).toMatch(/^✓ destination ams: accepted a signed message/m)
     expect(waits.out).toMatch(/^✗ destination ams: changes are waiting, but no `serve` is running; start it$/m)
     await recordHeartbeat(db, { id: 'p', role: 'work', version: '1' })
     await backOffDestination(db, 'ams', 60_000, 1)
@@ -319,7 +319,7 @@ describe.each(onSqlite)('commands about pushing, on $name', (database) => {
     })
     await setDestinationState(db, 'ams', 'suspended', 'answered 410')
     const fixed = await doctor()
-    expect(fixed.out).toMatch(/^✓ destination ams: it took a signed message/m)
+    expect(fixed.out).toMatch(/^✓ destination ams: accepted a signed message/m)
     expect(fixed.out).toMatch(
       /^✗ destination ams: is still suspended because of an earlier answer \(answered 410\); to retry now, run `submission-mirror destination resume ams`$/m,
     )
@@ -327,12 +327,12 @@ describe.each(onSqlite)('commands about pushing, on $name', (database) => {
     target.status = 410
     const gone = await doctor()
     expect(gone.code).toBe(1)
-    expect(gone.out).toMatch(/^✗ destination ams: it answered 410/m)
+    expect(gone.out).toMatch(/^✗ destination ams: answered 410/m)
     expect(gone.out).toMatch(
       /^✗ destination ams: is suspended: answered 410; sending stops until you resume it; fix the reason, then `submission-mirror destination resume ams`$/m,
     )
     await target.close()
-    expect((await doctor()).out).toMatch(/^✗ destination ams: it cannot be reached/m)
+    expect((await doctor()).out).toMatch(/^✗ destination ams: cannot be reached/m)
   })
 
   it('doctor without a destination looks at everything, and exits with 1 when something is wrong', async () => {
@@ -347,7 +347,7 @@ describe.each(onSqlite)('commands about pushing, on $name', (database) => {
     expect(well.out).toMatch(/^✓ settings: 1 account and 2 destinations$/m)
     expect(well.out).toMatch(/^✓ database: (?:sqlite|postgres), tables up to date, \d+ changes logged, no `serve` is running$/m)
     expect(well.out).toMatch(/^✓ account default: the service accepts its credentials, brokerage .*, scope broker_mcp$/m)
-    expect(well.out).toMatch(/^✓ destination mapped: it took a signed message/m)
+    expect(well.out).toMatch(/^✓ destination mapped: accepted a signed message/m)
     expect(well.out).toMatch(/^– receiver: not checked: whether deliveries arrive; set PUBLIC_URL/m)
     expect(well.out).toMatch(/^– retention: not checked: it has not run yet/m)
     expect(well.out).toMatch(new RegExp(`\\n\\d+ checks, ${unsafe.length} failed, \\d+ not checked\\n$`))

@@ -191,6 +191,6 @@ describe('query', () => {
     expect((await runHere(['query', 'select count(*) from lanes'], databaseEnv(config))).code).toBe(0)
     expect(readFileSync(config.path).equals(before)).toBe(true)
     writeFileSync(config.path, 'no database')
-    expect((await runHere(['query', 'select 1'], databaseEnv(config))).err).toMatch(/is damaged or is no SQLite database/)
+    expect((await runHere(['query', 'select 1'], databaseEnv(config))).err).toMatch(/is damaged or not an SQLite database/)
   })
 })

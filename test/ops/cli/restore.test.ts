@@ -103,7 +103,7 @@ it('backup and restore accept a change log with holes, and say so', async () => 
     await applyAll(db, eventFacts(ACCOUNT, SUBMISSION, 9))
     await db.write('test', (tx) => tx.sql.deleteFrom('changes').where('seq', 'in', [3, 4, 6]).execute())
   })
-  const reported = /change log lacks 3 rows.*`submission-mirror reconcile` reports them/
+  const reported = /change log of the backup lacks 3 rows.*`submission-mirror reconcile` reports them/
   expect(await runHere(['backup', file], env)).toMatchObject({ code: 0, err: '', out: expect.stringMatching(reported) })
   expect(await runHere(['restore', file], env)).toMatchObject({ code: 0, err: '', out: expect.stringMatching(reported) })
   await withDb(config, async (db) => expect((await changesOf(db)).map(({ seq }) => seq).slice(0, 4)).toEqual([1, 2, 5, 7]))
@@ -137,7 +137,7 @@ it('restore refuses a file that is damaged or no database, and asks for another 
     expect(await runHere(['restore', damaged], env)).toEqual({
       code: 1,
       out: '',
-      err: `${damaged} cannot be restored: it is damaged or is no SQLite database (${why}); name another backup; nothing was changed\n`,
+      err: `${damaged} cannot be restored: it is damaged or not an SQLite database (${why}); name another backup; nothing was changed\n`,
     })
   }
   expect(readdirSync(dirname(config.path)).filter((name) => name.includes('.restore-'))).toEqual([])

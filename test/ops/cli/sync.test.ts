@@ -173,19 +173,19 @@ describe.each(onSqlite)('commands on $name', (database) => {
     const ended = await runHere(['sync', '--all'], { ...env, UPSTREAM_RPS: '1000' })
     expect(ended.code).toBe(1)
     expect(ended.err).toContain('account default is suspended')
-    expect((await findAccount(db.read, ACCOUNT))?.reason).toContain('refuses every read')
+    expect((await findAccount(db.read, ACCOUNT))?.reason).toContain('rejects every read')
     // Without a stop, ten submissions would have three reads, three times each.
     expect(sandbox.activity.requests.length - before).toBeLessThan(60)
   })
 
   it('account resume lets a stopped account retry immediately, and list shows its state', async () => {
     await runHere(['sync', id], env)
-    await stopAccount(db, ACCOUNT, 'suspended', 'the service refuses the credentials', 900_000)
+    await stopAccount(db, ACCOUNT, 'suspended', 'the service rejects the credentials', 900_000)
     const stopped = await runHere(['sync', id], env)
     expect(stopped).toMatchObject({ code: 1 })
     expect(stopped.err).toContain('account default is stopped')
     expect((await runHere(['account', 'list'], env)).out).toMatch(/^default +suspended/m)
-    expect((await runHere(['status'], env)).out).toContain('• account default is suspended: the service refuses the credentials')
+    expect((await runHere(['status'], env)).out).toContain('• account default is suspended: the service rejects the credentials')
     const resumed = await runHere(['account', 'resume', ACCOUNT], env)
     expect(resumed).toMatchObject({ code: 0, err: '' })
     expect(resumed.out).toContain('The service is asked again when `submission-mirror serve` runs')
@@ -194,7 +194,7 @@ describe.each(onSqlite)('commands on $name', (database) => {
     expect((await runHere(['account', 'resume', ACCOUNT], env)).out).toContain('is already active')
     expect(await runHere(['account', 'resume', 'acme'], env)).toMatchObject({
       code: 2,
-      err: 'unknown account "acme"; there is default\n',
+      err: 'unknown account "acme"; known: default\n',
     })
   })
 })

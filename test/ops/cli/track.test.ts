@@ -57,7 +57,7 @@ it('track reports the first lines of a file in which every line is wrong, howeve
   const lines = err.trimEnd().split('\n')
   expect({ code, lines: lines.length }).toEqual({ code: 2, lines: 52 })
   expect(lines[0]).toBe('--file: line 1: "SUB-1" is not a submission id (a uuid)')
-  expect(lines.slice(50)).toEqual(['--file: and 199950 more', '--account: the settings have no account "other"; there is default'])
+  expect(lines.slice(50)).toEqual(['--file: and 199950 more', '--account: the settings have no account "other"; known: default'])
   const nowhere = join(folder, 'nowhere.txt')
   expect((await runHere(['track', '--file', nowhere], env)).err).toMatch(/^--file: .*nowhere\.txt cannot be read: ENOENT/)
 })

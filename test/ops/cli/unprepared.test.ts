@@ -40,7 +40,7 @@ it('an unknown account is reported with all other problems, before a database is
   const { config, remove } = newSqlite()
   onTestFinished(remove)
   const env = { ...ACCOUNT, ...databaseEnv(config) }
-  const unknown = '--account: the settings have no account "nope"; there is default\n'
+  const unknown = '--account: the settings have no account "nope"; known: default\n'
   const noId = '"zz" is not a submission id (a uuid)\n'
   expect(await runHere(['track', 'zz', '--account', 'nope'], env)).toEqual({ code: 2, out: '', err: `ids: ${noId}${unknown}` })
   expect(await runHere(['sync', 'zz', '--account', 'nope'], env)).toEqual({ code: 2, out: '', err: `${noId}${unknown}` })

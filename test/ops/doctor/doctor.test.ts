@@ -108,7 +108,7 @@ describe.each(onSqlite)('doctor on $name', ({ name, open }) => {
     expect(texts.join('\n')).toMatch(name === 'sqlite' ? /journal_mode wal, synchronous full/ : /LISTEN and NOTIFY work/)
     expect(texts.join('\n')).toMatch(/it uses [\d.]+ [MG]B/)
     expect(textsOf(found, 'account default')).toEqual([
-      expect.stringMatching(/^the service answers at http.*, and our clock agrees with the service's clock$/),
+      expect.stringMatching(/^the service answers at http.*, and this machine's clock agrees with the service's clock$/),
       expect.stringMatching(/^the service accepts its credentials, brokerage .*, scope broker_mcp$/),
       'not checked: whether the endpoint signs with the 1 webhook secret: no recent delivery',
     ])
@@ -229,7 +229,7 @@ describe.each(onSqlite)('doctor on $name', ({ name, open }) => {
     await runSql(
       db,
       sql`insert into sync_accounts (account, state, reason, sweep_wanted)
-        values ('default', 'suspended', 'the service refuses the credentials (it answered 401)', 0)`,
+        values ('default', 'suspended', 'the service rejects the credentials (it answered 401)', 0)`,
     )
     expect((await findings(env)).wrong).toEqual([
       'account default: is still suspended: its credentials were rejected earlier, but are accepted now; to retry now, run `submission-mirror account resume default`',

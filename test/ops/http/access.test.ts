@@ -139,7 +139,7 @@ describe('requests that the admin routes reject', () => {
   })
 
   it('lists all problems of a request', async () => {
-    const query = await rig.ask('GET', '/inbox?limit=0&state=gone&since=yesterday&submission_id=x&colour=red')
+    const query = await rig.ask('GET', '/inbox?limit=0&state=gone&since=yesterday&submission_id=x&color=red')
     expect(query.status).toBe(400)
     expect(query.json['detail']).toBe('5 problems; see problems')
     expect(query.json['problems']).toEqual([
@@ -147,7 +147,7 @@ describe('requests that the admin routes reject', () => {
       'query submission_id: "x" is not a submission id (a uuid)',
       'query since: "yesterday" is not a time; give a date, a date-time, or an age such as 2h or 7d',
       'query limit: "0" is not a number from 1 to 200',
-      'query: unknown field "colour"; there are state, account, submission_id, since, until, kind, text, limit, cursor',
+      'query: unknown field "color"; known: state, account, submission_id, since, until, kind, text, limit, cursor',
     ])
     const body = await rig.ask('POST', '/submissions/track', { body: { ids: ['x'] } })
     expect(body).toMatchObject(refusal(400, 'body ids.0: "x" is not a submission id (a uuid)'))
@@ -166,16 +166,16 @@ describe('requests that the admin routes reject', () => {
     expect(await refused('GET', '/outbox?limit=1.5')).toBe('query limit: "1.5" is not a number from 1 to 200')
     expect(await refused('GET', '/outbox?cursor=-1')).toBe('cursor: must be the `next_cursor` of a page of this list')
     expect(await refused('GET', '/rejected/nope')).toBe('path id: "nope" is not a number')
-    expect(await refused('POST', '/submissions/track', { ids: [] })).toBe('body ids: must have at least 1')
+    expect(await refused('POST', '/submissions/track', { ids: [] })).toBe('body ids: must have at least 1 entry')
     expect(await refused('POST', '/submissions/track')).toBe('body: is missing')
     expect(await refused('POST', '/submissions/track', {})).toBe('body: give submission ids, or a file that lists them')
-    expect(await refused('POST', '/submissions/track', { ids: 'x', colour: 'red', size: 1 })).toEqual([
+    expect(await refused('POST', '/submissions/track', { ids: 'x', color: 'red', size: 1 })).toEqual([
       'body ids: "x" is not a list',
-      'body: unknown field "colour"; there are account, ids, file, again, bind_request_ids, policy_ids, insured_ids',
-      'body: unknown field "size"; there are account, ids, file, again, bind_request_ids, policy_ids, insured_ids',
+      'body: unknown field "color"; known: account, ids, file, again, bind_request_ids, policy_ids, insured_ids',
+      'body: unknown field "size"; known: account, ids, file, again, bind_request_ids, policy_ids, insured_ids',
     ])
     expect(await refused('POST', '/outbox/retry', { destination: 'x'.repeat(201), ids: Array.from({ length: 501 }, () => '1') })).toEqual([
-      'body ids: must have at most 500',
+      'body ids: must have at most 500 entries',
       `body destination: "${'x'.repeat(80)}" is longer than 200 characters`,
     ])
     expect(await refused('POST', '/outbox/retry', { ids: ['1', ''] })).toBe('body ids.1: "" is empty')
@@ -206,11 +206,11 @@ describe('requests that the admin routes reject', () => {
 
   it('rejects unknown query parameters on every route', async () => {
     for (const path of ['/openapi.json', '/status', '/accounts', '/destinations', '/outbox/1'])
-      expect([path, (await rig.ask('GET', `${path}?zz=1`)).json['detail']]).toEqual([path, 'query: unknown field "zz"; there is none'])
-    expect((await rig.ask('GET', '/completeness?zz=1')).json['detail']).toBe('query: unknown field "zz"; there is account')
+      expect([path, (await rig.ask('GET', `${path}?zz=1`)).json['detail']]).toEqual([path, 'query: unknown field "zz"; known: none'])
+    expect((await rig.ask('GET', '/completeness?zz=1')).json['detail']).toBe('query: unknown field "zz"; known: account')
     expect((await rig.ask('POST', '/outbox/skip?destination=ams', { body: { state: 'ready' } })).status).toBe(400)
     expect(await rig.notes()).toEqual([])
-    expect(await rig.ask('GET', '/completeness?account=nope')).toMatchObject(refusal(404, 'unknown account "nope"; there is default'))
+    expect(await rig.ask('GET', '/completeness?account=nope')).toMatchObject(refusal(404, 'unknown account "nope"; known: default'))
     expect((await rig.ask('GET', '/completeness?account=default')).json).toEqual((await rig.ask('GET', '/completeness')).json)
   })
 

@@ -78,7 +78,7 @@ describe.each(testDatabases)('the verdict on $name', (database) => {
 
   it('describes a mirror that was never served, and one without submissions', async () => {
     expect(await verdict()).toMatchObject({ verdict: 'catching_up', issues: [] })
-    expect((await verdict()).sentence).toBe('Catching up: account default was never read from the service; no process is running.')
+    expect((await verdict()).sentence).toBe('Catching up: account default has never been read from the service; no process is running.')
     await ensureAccounts(db, [ACCOUNT])
     expect((await verdict()).verdict).toBe('catching_up')
     await db.write('test', (tx) => tx.sql.updateTable('sync_accounts').set({ brokerage: 'b1' }).execute())
@@ -111,7 +111,7 @@ describe.each(testDatabases)('the verdict on $name', (database) => {
     await reads({ rank: 2, due_at: at(-HOUR), failures: 6 }, one)
     expect(await sentence()).toMatch(/^Catching up: 3 reads of account default fail repeatedly/)
     await reads({ rank: 1, failures: 0, last_read_at: at(40 * 24 * HOUR) }, one)
-    expect(await sentence()).toMatch(/^Catching up: a submission of account default was not read for 40 d/)
+    expect(await sentence()).toMatch(/^Catching up: a submission of account default has not been read for 40 d/)
     await reads({ last_read_at: at(MINUTE) }, one)
     await deliver('ready', 5 * MINUTE)
     expect(await sentence()).toMatch(/^Catching up: 1 delivery waits, the oldest for 5 min/)

@@ -55,7 +55,7 @@ describe.each(testDatabases)('status on $name', (database) => {
     ])
     expect(shown.accounts[0]?.reads.overdue).toBe(readKinds.length - 2)
     expect(shown.warnings).toContainEqual(
-      expect.stringMatching(/^account default cannot use the read sessions: it is refused; it is retried daily/),
+      expect.stringMatching(/^account default cannot use the read sessions: it is refused; the read is retried daily/),
     )
     expect((await runHere(['status'], env)).out).toMatch(/Reads and their freshness[\s\S]*sessions +submissions .* service/)
   })

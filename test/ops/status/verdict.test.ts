@@ -156,12 +156,12 @@ describe('a mirror catches up', () => {
     ['deliveries', { inbox: { count: 34, oldest_at: old(lateAfterMs.delivery) } }, '34 deliveries wait, the oldest for 31 s'],
     ['wakes', { account: { oldest_read_request_at: old(lateAfterMs.wake) } }, 'account acme has had unread activity for 61 s'],
     ['reads', { account: { oldest_read_due_at: old(lateAfterMs.read) } }, 'reads of account acme are overdue by 5 min'],
-    ['pushes', { destination: { oldest_unsent_at: old(lateAfterMs.push) } }, 'changes for destination ams wait for 5 min'],
+    ['pushes', { destination: { oldest_unsent_at: old(lateAfterMs.push) } }, 'changes for destination ams have waited for 5 min'],
     ['never_read', { account: { never_read: 5 } }, '5 submissions of account acme were never fully read'],
     ['failing', { account: { failing: { once: 2, often: 1, long: 0 } } }, '1 read of account acme fails repeatedly'],
-    ['stale', { account: { stalest_read_at: old(8 * DAY) } }, 'a submission of account acme was not read for 8 d'],
-    ['not_served', { account: { brokerage: null, newest_read_at: null } }, 'account acme was never read from the service'],
-    ['not_served', { accounts: [] }, 'account acme was never read from the service'],
+    ['stale', { account: { stalest_read_at: old(8 * DAY) } }, 'a submission of account acme has not been read for 8 d'],
+    ['not_served', { account: { brokerage: null, newest_read_at: null } }, 'account acme has never been read from the service'],
+    ['not_served', { accounts: [] }, 'account acme has never been read from the service'],
   ])('when %s are late', (kind, given, text) => {
     expect(verdictOf(given)).toMatchObject({ verdict: 'catching_up', issues: [], late: [{ kind }], sentence: `Catching up: ${text}.` })
   })

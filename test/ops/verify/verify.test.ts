@@ -46,7 +46,7 @@ describe('destination verify', () => {
   it('shows by its exit code whether all is present, something is missing, or something is undetermined', async () => {
     const { target, rig, note } = await delivered(3)
     const all = await verifyOf(rig)
-    expect([all.code, all.out]).toEqual([0, 'Destination ams has all 3.\n'])
+    expect([all.code, all.out]).toEqual([0, 'Destination ams has all 3 changes.\n'])
 
     target.rewrite(note(1).id, 'Something else')
     const differs = await verifyOf(rig, '--json')
@@ -61,7 +61,7 @@ describe('destination verify', () => {
 
     target.remove(note(2).id)
     const lacks = await verifyOf(rig)
-    expect([lacks.code, lacks.out]).toEqual([3, expect.stringContaining('Destination ams lacks 1, differs in 1 of 3.\n')])
+    expect([lacks.code, lacks.out]).toEqual([3, expect.stringContaining('Destination ams lacks 1, differs in 1 of 3 changes.\n')])
     const repaired = await verifyOf(rig, '--repair')
     expect([repaired.code, repaired.out]).toEqual([3, expect.stringContaining('1 change queued again')])
     await until(

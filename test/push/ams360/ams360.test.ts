@@ -154,7 +154,7 @@ describe('notes of AMS360', () => {
     expect(logins).toBe(2)
   })
 
-  it('stops waiting for the shared sign-in when it is cancelled', async () => {
+  it('stops waiting for the shared sign-in when it is canceled', async () => {
     const asked = Promise.withResolvers<void>()
     const { baseUrl } = await serve(() => asked.resolve())
     const kind = open({ url: baseUrl }, { timeoutMs: 30_000 })
@@ -194,7 +194,7 @@ describe('notes of AMS360', () => {
         `<s:Envelope><s:Body>${body.includes('<Login') ? '<Ticket>t</Ticket>' : customer(OTHER) + customer(CUSTOMER)}</s:Body></s:Envelope>`,
       )
     })
-    const error = 'AMS360 knows several customers by 5544; map the submission by the CustomerId'
+    const error = 'AMS360 has several customers with the number 5544; map the submission to a CustomerId instead'
     expect(await send(open({ url: baseUrl }), mapped('5544'))).toMatchObject({ type: 'failed', permanent: true, error })
   })
 
@@ -246,7 +246,7 @@ describe('notes of AMS360', () => {
       response.end(`<s:Envelope><s:Body>${padding}<Ticket>t</Ticket><NoteId>n</NoteId></s:Body></s:Envelope>`)
     })
     const kind = open({ url: baseUrl })
-    const why = 'it answered 200, but its answer is longer than 262144 bytes'
+    const why = 'answered 200, but the answer is longer than 262144 bytes'
     expect(await send(kind)).toEqual({ type: 'unknown', status: 200, error: why })
     long = 'CustomerGetByNumber'
     expect(await send(kind, mapped('5544'))).toMatchObject({ type: 'failed', permanent: false, error: why })
@@ -256,7 +256,7 @@ describe('notes of AMS360', () => {
     const { baseUrl } = await serve(({ body }, response) =>
       response.end(body.includes('<Login') ? ENVELOPE : ENVELOPE.replace('</s:Body></s:Envelope>', '')),
     )
-    const error = 'it answered 200, but with no SOAP envelope'
+    const error = 'answered 200, but without a SOAP envelope'
     expect(await send(open({ url: baseUrl }))).toEqual({ type: 'unknown', status: 200, error })
   })
 
@@ -280,7 +280,11 @@ describe('notes of AMS360', () => {
     })
     const clock = { ...systemClock, now: () => systemClock.now() + shiftMs, steady: () => systemClock.steady() + shiftMs }
     const kind = open({ url: baseUrl }, { timeoutMs: 30_000 }, clock)
-    expect(await send(kind)).toMatchObject({ type: 'failed', permanent: false, error: 'the steps took longer than 30000 ms' })
+    expect(await send(kind)).toMatchObject({
+      type: 'failed',
+      permanent: false,
+      error: 'the requests of this attempt took longer than 30000 ms',
+    })
     expect(await send(kind)).toMatchObject({ type: 'delivered' })
     expect(asked.filter((name) => name === 'Login' || name === 'CustomerNoteInsert')).toEqual(['Login', 'CustomerNoteInsert'])
   })
@@ -299,9 +303,9 @@ describe('notes of AMS360', () => {
 
   it('says in a probe whether the user is let in, and writes nothing', async () => {
     const ams = await emulator()
-    expect(await open(ams).probe(signal)).toEqual({ ok: true, text: 'agency 8880006-1 lets user wsapi in' })
+    expect(await open(ams).probe(signal)).toEqual({ ok: true, text: 'agency 8880006-1 accepts the login of user wsapi' })
     const wrong = open(ams, { password: new Secret('other') })
-    expect(await wrong.probe(signal)).toMatchObject({ ok: false, text: expect.stringMatching(/^AMS360 refuses the credentials \(/) })
+    expect(await wrong.probe(signal)).toMatchObject({ ok: false, text: expect.stringMatching(/^AMS360 rejects the credentials \(/) })
     expect(ams.operations()).toEqual(['Login', 'Login'])
   })
 })

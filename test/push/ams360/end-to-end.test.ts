@@ -72,8 +72,8 @@ describe.each(onSqlite)('AMS360 ($name)', (database) => {
     await rig.apply(observedState(ACCOUNT, SUBMISSION, wireRequirements(SUBMISSION, [], { insured_name: '5544' }), 1), event(1))
     await until('it is suspended', async () => (await rig.state())?.state === 'suspended')
     await until('it was tried', async () => (await rig.becomes('waiting'))[0]?.error !== null)
-    expect(await rig.becomes('waiting')).toMatchObject([{ attempts: 0, error: expect.stringContaining('refuses the credentials') }])
-    expect((await rig.state())?.reason).toContain('refuses the credentials')
+    expect(await rig.becomes('waiting')).toMatchObject([{ attempts: 0, error: expect.stringContaining('rejects the credentials') }])
+    expect((await rig.state())?.reason).toContain('rejects the credentials')
   })
 
   it('finds the customer itself by the number in the field that is named', async () => {

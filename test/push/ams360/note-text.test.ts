@@ -28,7 +28,7 @@ test('a note about a filled column names the record, because its own columns do 
 
 test('a note about a record that left the filter says so, with any columns', () => {
   const item = itemOf({ operation: 'update', after: {}, leftFilter: true })
-  expect(noteText(item, 1_000).split('\n')[1]).toBe('No longer of concern here.')
+  expect(noteText(item, 1_000).split('\n')[1]).toBe('This record no longer matches the filter of the destination.')
 })
 
 test('a note about a message states its direction once, from the agency’s side', () => {

@@ -217,7 +217,10 @@ describe('a folder that cannot be written', () => {
   it('is distinguished from a file', async () => {
     const file = join(newFolder(), 'file')
     writeFileSync(file, '')
-    expect((await send(folderKind(file), pushItems(1)))[0]).toMatchObject({ type: 'suspend', error: `${file} is not a folder` })
+    expect((await send(folderKind(file), pushItems(1)))[0]).toMatchObject({
+      type: 'suspend',
+      error: `${file} is not a folder: set path to a folder`,
+    })
   })
 
   it('says so when permission is missing', async () => {
@@ -228,7 +231,7 @@ describe('a folder that cannot be written', () => {
     expect(await child.ended()).toBe(0)
     expect(said).toMatchObject({
       type: 'suspend',
-      error: `no permission to write in ${folder}: let the user that this process runs as create, rename and remove files there`,
+      error: `no permission to write in ${folder}: let the user of this process create, rename and remove files there`,
     })
   })
 
@@ -275,7 +278,7 @@ describe('time and shutdown', () => {
     // The whole time passes while a row is read.
     const outcomes = await send(kind, [slow(pushItem(1), clock, 20_000, null)])
     const failed = { type: 'failed', permanent: false, alive: false, status: null, retryAfterMs: null }
-    expect(outcomes).toEqual([{ ...failed, error: `the folder ${folder} did not take it within 20000 ms` }])
+    expect(outcomes).toEqual([{ ...failed, error: `the folder ${folder} did not accept the file within 20000 ms` }])
     expect(readDrop(folder).files).toEqual([])
   })
 
@@ -299,7 +302,7 @@ describe('a share that does not answer', () => {
     given.abort(new Error('it takes too long'))
     await expect(written).rejects.toThrow('it takes too long')
     const again = () => target.open(new AbortController().signal)
-    await expect(again()).rejects.toThrow(/^the share of .* does not answer: an earlier call to it still hangs$/)
+    await expect(again()).rejects.toThrow(/^the folder .* does not answer: an earlier call still waits; check its disk or share$/)
     hanging.resolve()
     await until('it has answered', () =>
       again().then(

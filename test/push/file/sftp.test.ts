@@ -117,7 +117,7 @@ describe('an SFTP server that is not to be trusted, or does not trust us', () =>
       type: 'suspend',
       retry: 'slowly',
       status: null,
-      error: `127.0.0.1:${server.port} shows the ssh-ed25519 key ${server.hostKey}, and host_key is SHA256:${'A'.repeat(43)}: nothing was sent; make sure who answers there before you change host_key`,
+      error: `127.0.0.1:${server.port} has the ssh-ed25519 key ${server.hostKey}, but host_key is SHA256:${'A'.repeat(43)}, so nothing was sent; verify the identity of the server before you change host_key`,
     })
     expect(server.logins()).toBe(0)
     expect(readDrop(folder).files).toEqual([])
@@ -126,7 +126,7 @@ describe('an SFTP server that is not to be trusted, or does not trust us', () =>
   it('suspends the destination when it refuses the password, so that no account is locked by trying', async () => {
     const { server, kind } = await place()
     const wrong = { password: new Secret('another password') }
-    const error = `127.0.0.1:${server.port} refuses the user mirror with the password`
+    const error = `127.0.0.1:${server.port} rejects the login of user mirror; check username and password`
     expect((await send(kind({}, wrong), pushItems(1)))[0]).toEqual({ type: 'suspend', retry: 'slowly', status: null, error })
     expect(await kind({}, wrong).probe(new AbortController().signal)).toEqual({ ok: false, text: error })
   })
@@ -135,7 +135,10 @@ describe('an SFTP server that is not to be trusted, or does not trust us', () =>
     const { server, kind } = await place({ publicKey: sshKeys().public })
     const other = new Secret(sshKeys().private)
     const [refused] = await send(kind({}, { password: null, privateKey: other }), pushItems(1))
-    expect(refused).toMatchObject({ type: 'suspend', error: `127.0.0.1:${server.port} refuses the user mirror with the private key` })
+    expect(refused).toMatchObject({
+      type: 'suspend',
+      error: `127.0.0.1:${server.port} rejects the login of user mirror; check username and private key`,
+    })
     const [none] = await send(kind({}, { password: null, privateKey: new Secret('not a key') }), pushItems(1))
     expect(none).toMatchObject({ type: 'suspend', error: expect.stringContaining('the private key cannot be used') as string })
   })
@@ -145,7 +148,7 @@ describe('an SFTP server that is not to be trusted, or does not trust us', () =>
     const [refused] = await send(kind({ allowPrivate: false }), pushItems(1))
     expect(refused).toMatchObject({ type: 'suspend', error: expect.stringContaining('allow_private') as string })
     const [unlisted] = await send(kind({ allowHosts: ['sftp.example.com'] }), pushItems(1))
-    expect(unlisted).toMatchObject({ type: 'suspend', error: '127.0.0.1 is not in allow_hosts' })
+    expect(unlisted).toMatchObject({ type: 'suspend', error: 'allow_hosts does not list 127.0.0.1; add the host if you trust it' })
     // It is on the list, but refused because of its address.
     const [local] = await send(kind({ allowHosts: ['::1'], allowPrivate: false }, { host: '::1' }), pushItems(1))
     expect(local).toMatchObject({ type: 'suspend', error: expect.stringContaining('allow_private') as string })
@@ -157,8 +160,8 @@ describe('an SFTP server that fails', () => {
   it.each([
     ['open', 2, 'the folder does not exist: create it there, or correct path'],
     ['open', 3, 'no permission to write there: let the user create, rename and remove files'],
-    ['write', 4, 'the server reports a failure without a reason: its disk or quota may be full'],
-    ['fsync', 4, 'the server reports a failure without a reason: its disk or quota may be full'],
+    ['write', 4, 'the server reports a failure without a reason: check whether its disk or quota is full'],
+    ['fsync', 4, 'the server reports a failure without a reason: check whether its disk or quota is full'],
   ])('at %s with status %i leaves the rows waiting, and no file', async (request, code, sentence) => {
     const { folder, server, kind } = await place()
     server.fault = (heard) => (heard.startsWith(`${request} /.agency`) ? code : null)
@@ -214,7 +217,7 @@ describe('an SFTP server that fails', () => {
       return 'hang'
     }
     const [outcome] = await send(kind({}, {}, clock), pushItems(3))
-    const error = `/ on sftp://mirror@127.0.0.1:${server.port} did not take it within 20000 ms`
+    const error = `/ on sftp://mirror@127.0.0.1:${server.port} did not accept the file within 20000 ms`
     expect(outcome).toMatchObject({ type: 'failed', alive: false, error })
     expect(readDrop(folder).files).toEqual([])
   })
@@ -233,7 +236,7 @@ describe('an SFTP server that fails', () => {
     const { server, kind } = await place()
     await server.close()
     const [outcome] = await send(kind(), pushItems(1))
-    const error = expect.stringMatching(/^cannot connect to 127\.0\.0\.1:\d+: ECONNREFUSED: nothing listens/) as string
+    const error = expect.stringMatching(/^cannot connect to 127\.0\.0\.1:\d+: ECONNREFUSED: no program listens/) as string
     expect(outcome).toMatchObject({ type: 'failed', permanent: false, alive: false, error })
   })
 })

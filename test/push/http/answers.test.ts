@@ -41,20 +41,20 @@ interface Unreadable {
 const unreadable: readonly Unreadable[] = [
   {
     name: 'nests too deep',
-    why: 'its answer is nested deeper than 500 levels',
+    why: 'the answer is nested deeper than 500 levels',
     answer: (response, status) => response.writeHead(status).end(DEEP),
     token: 'the token endpoint answered 200 without an access_token',
   },
   {
     name: 'is longer than what is read of it',
-    why: `its answer is longer than ${LIMIT} bytes`,
+    why: `the answer is longer than ${LIMIT} bytes`,
     answer: (response, status) => response.writeHead(status).end(padded(LIMIT)),
     hint: '; narrow the lookup',
     token: `the token endpoint's answer is longer than ${LIMIT} bytes`,
   },
   {
     name: 'breaks off',
-    why: 'its answer broke off',
+    why: 'the answer broke off',
     answer: (response, status) => {
       response.writeHead(status, { 'content-length': '100' }).write('{"id": 7}')
       response.socket?.end()
@@ -75,18 +75,18 @@ describe.each(unreadable)('an answer that $name', ({ why, answer, hint = '', ali
     const taken = { type: 'delivered', status: 200, remoteId: null }
     expect(await sentTo({})).toEqual({ ...taken, detail: null })
     expect(await sentTo({ duplicate: 'body.had' })).toEqual({ ...taken, detail: null })
-    expect(await sentTo({ remoteId: 'body.id' })).toEqual({ ...taken, detail: `no id is kept: ${why}` })
+    expect(await sentTo({ remoteId: 'body.id' })).toEqual({ ...taken, detail: `the id of the record was not stored, because ${why}` })
     for (const own of [{ success: 'body.ok' }, { duplicate: 'body.code = "exists"' }])
       expect(await sentTo(own, 422)).toMatchObject({ type: 'failed', permanent: true, status: 422 })
   })
 
   it('is unknown where its content decides', async () => {
-    const unknown = { type: 'unknown', status: 200, error: `it answered 200, but ${why}` }
+    const unknown = { type: 'unknown', status: 200, error: `answered 200, but ${why}` }
     for (const own of [{ success: 'body.ok' }, { success: 'false', duplicate: 'body.had' }]) expect(await sentTo(own)).toEqual(unknown)
   })
 
   it('does not say that a change is not there', async () => {
-    const error = `it could not be looked up: ${why}${hint}`
+    const error = `the lookup failed: ${why}${hint}`
     const found = await (await open(() => ({ lookup }))).lookUp?.(itemOf(), new AbortController().signal)
     expect(found).toEqual({ type: 'failed', permanent: false, alive, status: null, error, retryAfterMs: null })
   })
@@ -107,7 +107,7 @@ describe('an answer', () => {
   })
 
   it('that holds too much is unknown', async () => {
-    const outcome = { type: 'unknown', status: 200, error: 'it answered 200, but its answer holds more than 250000 values' }
+    const outcome = { type: 'unknown', status: 200, error: 'answered 200, but the answer contains more than 250000 values' }
     expect(await sent(FULL, { success: 'body.id = 1' })).toEqual(outcome)
   })
 
@@ -133,16 +133,16 @@ describe('the id of the record', () => {
 
   it.each([
     [`"${'a'.repeat(513)}"`, 'it is longer than 512 characters'],
-    ['9007199254740993.0', 'it is a number that was rounded'],
-    ['"a\\u0000b"', 'it holds characters that cannot be stored'],
+    ['9007199254740993.0', 'it is a rounded number'],
+    ['"a\\u0000b"', 'it contains characters that cannot be stored'],
   ])('is not kept where another one would be: %s', async (id, why) => {
     const body = `{"id": ${id}}`
-    const detail = `no id is kept: ${why}`
+    const detail = `the id of the record was not stored, because ${why}`
     expect(await sent(body, { remoteId: 'body.id' })).toEqual({ type: 'delivered', status: 200, remoteId: null, detail })
-    const had = { type: 'delivered', status: 409, remoteId: null, detail: `the target had it already; ${detail}` }
+    const had = { type: 'delivered', status: 409, remoteId: null, detail: `the target already had the record; ${detail}` }
     expect(await sent(body, { remoteId: 'body.id', duplicate: 'true' }, 409)).toEqual(had)
     const found = await lookedUp(body, { lookup: { ...lookup, found: 'body.id' } })
-    expect(found).toMatchObject({ remoteId: null, detail: `the target has it: it was found by its id; ${detail}` })
+    expect(found).toMatchObject({ remoteId: null, detail: `the target has the record: the lookup found it; ${detail}` })
   })
 
   it('is a number for arithmetic while a number can represent it', async () => {
@@ -167,7 +167,7 @@ describe('an answer that the settings judge', () => {
   it("200 that means no is dead immediately, with the target's reason", async () => {
     const outcome = await sent('{"status": 0, "message": "policy number missing"}', judged)
     expect(outcome).toMatchObject({ type: 'failed', permanent: true, isFinal: true, status: 200 })
-    expect(outcome).toMatchObject({ error: 'it answered 200 (policy number missing), which refuses it (refused)' })
+    expect(outcome).toMatchObject({ error: 'answered 200 (policy number missing), which rejects the change (refused)' })
   })
 
   it('403 that means later pauses the destination and never suspends it; another 403 does', async () => {
@@ -202,7 +202,7 @@ describe('an answer that the settings judge', () => {
     ]
     for (const [body, type] of answers) expect(await sent(body, all, 409), body).toMatchObject({ type })
     expect(await sent('{"s": true}', { ...all, suspendOn: [] }, 409)).toMatchObject({ type: 'delivered', detail: null })
-    const none = { type: 'failed', error: 'it answered 200, which is not a success (success)' }
+    const none = { type: 'failed', error: 'answered 200, which does not count as success (success)' }
     expect(await sent('{}', { ...all, suspendOn: [] })).toMatchObject(none)
   })
 

@@ -129,7 +129,7 @@ describe('client credentials', () => {
   it('that are rejected are reported by a probe, with or without a test request', async () => {
     const target = await tokenService((_, response) => json(response, {}, 401))
     const { ok, text } = await openKind(withAuth(target, oauth2(`${target.baseUrl}/token`))).probe(new AbortController().signal)
-    expect([ok, text]).toEqual([false, expect.stringContaining('it refuses the credentials')])
+    expect([ok, text]).toEqual([false, expect.stringContaining('the credentials were rejected')])
   })
 
   it('that get no answer leave nothing unknown: no message was sent', async () => {
@@ -139,8 +139,8 @@ describe('client credentials', () => {
   })
 
   it.each([
-    [3_000, { type: 'unknown', error: 'no whole answer within 2000 ms' }],
-    [4_900, { type: 'failed', permanent: false, error: 'what came first, such as getting a token, left too little of `timeout`' }],
+    [3_000, { type: 'unknown', error: 'no complete answer within 2000 ms' }],
+    [4_900, { type: 'failed', permanent: false, error: 'earlier steps, such as getting a token, left too little time of `timeout`' }],
   ])(
     'are exchanged within the time of the attempt, and nothing is sent with too little of it left: after %d of 5000 ms',
     async (tookMs, outcome) => {
@@ -156,13 +156,15 @@ describe('client credentials', () => {
     },
   )
 
-  it('do not delay a cancelled send', async () => {
+  it('do not delay a canceled send', async () => {
     const target = await tokenService(() => {})
     const kind = openKind(withAuth(target, oauth2(`${target.baseUrl}/token`)))
     const stop = new AbortController()
     const sending = kind.send([itemOf()], stop.signal)
     stop.abort()
-    expect(await sending).toMatchObject([{ type: 'failed', permanent: false, alive: null, error: 'stopped before it was sent' }])
+    expect(await sending).toMatchObject([
+      { type: 'failed', permanent: false, alive: null, error: 'sending was stopped before this request' },
+    ])
   })
 })
 
@@ -250,7 +252,7 @@ describe('a login', () => {
     const wrong = login({ credentials: { username: secret('amy'), password: secret('wrong-password') } })
     expect(await sendOne(openKind(withAuth(service, wrong)))).toMatchObject({ type: 'suspend', status: 401 })
     const tokenless = await sendOne(openKind(withAuth(service, login({ token: 'body.none' }))))
-    const error = 'no token: the login answered 200, in which auth.token finds none'
+    const error = 'no token: the login answered 200, but auth.token finds no token in the answer'
     expect(tokenless).toMatchObject({ type: 'failed', permanent: false, error })
     const broken = await sendOne(openKind(withAuth(service, login({ request: { ...request, body: '$error("no branch")' } }))))
     expect(broken).toMatchObject({ type: 'failed', permanent: false, error: expect.stringContaining('no branch') })

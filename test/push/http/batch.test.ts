@@ -79,16 +79,16 @@ describe('an answer about several changes', () => {
       {
         type: 'throttled',
         status: 200,
-        error: 'it answered 200 (as the test wants it), which asks for a pause (throttled)',
+        error: 'answered 200 (as the test wants it), which asks for a pause (throttled)',
         retryAfterMs: 7_000,
         isOwn: true,
       },
-      { type: 'delivered', status: 200, remoteId: 'r1', detail: 'the target had it already' },
-      { ...failed, permanent: true, isFinal: true, error: 'it answered 200 (as the test wants it), which refuses it (refused)' },
+      { type: 'delivered', status: 200, remoteId: 'r1', detail: 'the target already had the record' },
+      { ...failed, permanent: true, isFinal: true, error: 'answered 200 (as the test wants it), which rejects the change (refused)' },
       { type: 'delivered', status: 200, remoteId: 'r1', detail: null },
-      { ...failed, permanent: false, error: 'it answered 200 (as the test wants it), which is not a success (ok)' },
+      { ...failed, permanent: false, error: 'answered 200 (as the test wants it), which does not count as success (ok)' },
       // The answer's text about others is not repeated.
-      { ...failed, permanent: false, error: 'it answered 200, which is not a success (ok)' },
+      { ...failed, permanent: false, error: 'answered 200, which does not count as success (ok)' },
     ])
   })
 
@@ -105,12 +105,12 @@ describe('an answer about several changes', () => {
   })
 
   it.each([
-    ['one value too few', results({ ok: true }), 'batch.result yields 1 values for 2 changes'],
-    ['one too many', results({ ok: true }, { ok: true }, { ok: true }), 'batch.result yields 3 values for 2 changes'],
-    ['no list', '{"results": {"ok": true}}', 'batch.result yields no values for 2 changes'],
-    ['nothing', '{}', 'batch.result yields no values for 2 changes'],
-    ['a page', '<html>Down for maintenance</html>', 'batch.result yields no values for 2 changes'],
-    ['a value that is none', '{"results": [{"ok": true}, 7]}', 'batch.result yields a value that is no object'],
+    ['one value too few', results({ ok: true }), 'batch.result returned 1 values for 2 changes'],
+    ['one too many', results({ ok: true }, { ok: true }, { ok: true }), 'batch.result returned 3 values for 2 changes'],
+    ['no list', '{"results": {"ok": true}}', 'batch.result returned no values for 2 changes'],
+    ['nothing', '{}', 'batch.result returned no values for 2 changes'],
+    ['a page', '<html>Down for maintenance</html>', 'batch.result returned no values for 2 changes'],
+    ['a value that is none', '{"results": [{"ok": true}, 7]}', 'batch.result returned a value that is not an object'],
   ])('counts as none when it has %s', async (_, body, why) => {
     const unknown = { type: 'unknown', status: 200, error: expect.stringContaining(`, but ${why}`) }
     expect(await outcomesFor(body, 2)).toEqual([unknown, unknown])
@@ -172,11 +172,11 @@ describe('at the start', () => {
   it('names settings that exclude a batch', () => {
     const own = { duplicate: 'true', refused: 'true', remoteId: 'body.id', documents: true, request: { ...request, body: null } }
     expect(checkTemplates(batching('https://ams.example', own))).toEqual([
-      'destination ams: remote_id cannot apply to a whole batch; yield it for each change in batch.result',
-      'destination ams: duplicate cannot apply to a whole batch; yield it for each change in batch.result',
-      'destination ams: refused cannot apply to a whole batch; yield it for each change in batch.result',
-      'destination ams: batch excludes documents and upload: a document is sent with a single change',
-      'destination ams: request has no body for the changes of a batch (items)',
+      'destination ams: remote_id cannot apply to a whole batch; return it for each change in batch.result',
+      'destination ams: duplicate cannot apply to a whole batch; return it for each change in batch.result',
+      'destination ams: refused cannot apply to a whole batch; return it for each change in batch.result',
+      'destination ams: batch cannot be combined with documents or upload; remove one',
+      'destination ams: request needs a body that contains the changes of the batch (items)',
     ])
     expect(checkTemplates(batching('https://ams.example', { batch: { max: 1, result: '[', by: null } }))).toEqual([
       expect.stringContaining('destination ams: batch.result is not a JSONata expression'),

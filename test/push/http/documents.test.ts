@@ -88,7 +88,7 @@ it('puts no document into a form of fields, where its bytes would come to harm',
   const service = await serve()
   const { stored, open } = await keeping(TEXT)
   const request = { ...RAW, format: 'form', body: '{"data": document.base64}' } as const
-  const failed = { type: 'failed', permanent: true, error: 'a form holds no document: use multipart' }
+  const failed = { type: 'failed', permanent: true, error: 'a form cannot contain a document; use multipart' }
   expect(await sendOne(kindTo(service.baseUrl, { request }, open), storing(stored))).toMatchObject(failed)
   expect(service.arrived).toEqual([])
 })
@@ -132,7 +132,7 @@ it('says that the beginning of a long answer does not name where the document go
   const first = await sendOne(kind, storing(stored))
   expect(JSON.stringify(first).length).toBeLessThan(300_000)
   const error =
-    "the target has the record, but `upload` can't be made of the answer to `request`, which is longer than 262144 characters: upload.url yields no URL"
+    'the target has the record, but the `upload` request cannot be built from the answer to `request`, which is longer than 262144 characters: upload.url did not return a URL'
   expect(await continued(kind, storing(stored), first)).toMatchObject({ type: 'failed', permanent: true, error })
 })
 
@@ -180,7 +180,7 @@ it('skips a document that is restated after a restore: each would be attached ag
   const destination = destinationTo('http://127.0.0.1/', { documents: true })
   const row = itemOf({ entity: 'documents', entityId: '["key-1"]', after: { stored_path: `ab/${'ab'.repeat(32)}` }, snapshot: true })
   expect(notSentReason(destination, { ...row, operation: 'insert' }, false)).toBeNull()
-  expect(notSentReason(destination, { ...row, operation: 'update' }, false)).toBe('not sent: its document was sent before')
+  expect(notSentReason(destination, { ...row, operation: 'update' }, false)).toBe('not sent: the document was sent before')
   expect(notSentReason(destination, { ...row, operation: 'update' }, true)).toBeNull()
 })
 
@@ -195,7 +195,7 @@ it('sends that a document left the filter without the document, where its reques
   const reasonAt = (own: Partial<HttpDestination>) =>
     notSentReason(destinationTo('http://127.0.0.1/', { documents: true, ...own }), leaving, false)
   expect(reasonAt({ request })).toBeNull()
-  expect(reasonAt({ request: RAW })).toBe('not sent: it left the filter, and a request that is a file cannot say so')
+  expect(reasonAt({ request: RAW })).toBe('not sent: the record left the filter, and a file request cannot report this')
 })
 
 it('reports at startup a body that is a file without documents', () => {

@@ -66,7 +66,7 @@ describe('forms and JSON', () => {
 
 describe('$url', () => {
   it.each(['https://host/base?key=1', 'https://host/base#part'])('takes %s for no base: steps behind it would be no path', (base) => {
-    expect(() => urlOf(base, 'clients', '7')).toThrow('the base of $url has a query or a fragment')
+    expect(() => urlOf(base, 'clients', '7')).toThrow('the base of $url must not contain a query or a fragment')
   })
 
   it('keeps every value in its place', () => {

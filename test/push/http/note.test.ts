@@ -42,5 +42,5 @@ it('cuts long text, but never its last lines or half a character', () => {
 })
 
 it('accepts only a change', () => {
-  for (const other of [undefined, 'text', {}]) expect(() => noteOf(other)).toThrow('$note is not given the change; write $note($$)')
+  for (const other of [undefined, 'text', {}]) expect(() => noteOf(other)).toThrow('$note needs a change; write $note($$)')
 })

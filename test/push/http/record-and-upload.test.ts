@@ -51,7 +51,7 @@ const cases: readonly Case[] = [
     faults: ['lose'],
     lookup,
     arrives: 'POST GET PUT',
-    ends: { state: 'delivered', detail: 'the target has it: it was found by its id' },
+    ends: { state: 'delivered', detail: 'the target has the record: the lookup found it' },
     file: BYTES,
   },
   { name: 'the record does not arrive', faults: ['drop'], lookup, arrives: 'POST GET POST PUT', ends: delivered, file: BYTES },
@@ -63,7 +63,8 @@ const cases: readonly Case[] = [
     arrives: 'POST GET',
     ends: {
       state: 'dead',
-      error: "the target has the record, but `upload` can't be made of the answer to `lookup`: upload.url yields no URL",
+      error:
+        'the target has the record, but the `upload` request cannot be built from the answer to `lookup`: upload.url did not return a URL',
     },
     file: null,
   },

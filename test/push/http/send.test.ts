@@ -5,9 +5,9 @@ import { json } from '../../upstream/service.ts'
 import { destinationTo, itemOf, ok, openKind, secret, sendOne, serve, template } from './support.ts'
 
 const NEVER = new AbortController().signal
-const NO_STEP = 'request.url failed: step 1 of $url is missing, empty, dots, or no text (at character 5)'
+const NO_STEP = 'request.url failed: step 1 of $url must be text, and not empty, . or .. (at character 5)'
 const REDIRECTED = 'the endpoint answered 302 (no such code); redirects are not followed'
-const NO_ID_ERROR = 'it could not be looked up: lookup.found yields neither an id nor nothing'
+const NO_ID_ERROR = 'the lookup failed: lookup.found must return an id or nothing'
 const NO_ID = { type: 'failed', permanent: false, alive: true, error: NO_ID_ERROR }
 
 describe('a templated request', () => {
@@ -61,10 +61,10 @@ describe('a templated request', () => {
   })
 
   it.each([
-    ['url', 'after.detail', 'request.url yields no URL'],
+    ['url', 'after.detail', 'request.url did not return a URL'],
     ['url', '$url(settings.base_url, "..")', NO_STEP],
     ['url', '$url(settings.base_url, mapping.client)', NO_STEP],
-    ['body', 'mapping.client', 'the body yields nothing'],
+    ['body', 'mapping.client', 'the body expression returned nothing'],
     ['body', '$number(after.detail)', 'request.body failed: Unable to cast value to a number: … (at character 8)'],
     ['body', '$error("no client " & seq)', 'request.body failed: no client 7'],
   ])('whose %s is `%s` fails for good, without data of the change in its sentence', async (key, text, error) => {
@@ -79,7 +79,7 @@ describe('a templated request', () => {
   it.each(['"a\\r\\nb: c"', 'seq'])('has nothing but plain text in a header: %s', async (text) => {
     const target = await serve()
     const request = { ...destinationTo('').request, headers: { 'x-note': text } }
-    const failed = { permanent: true, error: 'request.headers.x-note yields no plain text' }
+    const failed = { permanent: true, error: 'request.headers.x-note did not return plain text' }
     expect(await sendOne(openKind(destinationTo(target.baseUrl, { request })))).toMatchObject(failed)
     expect(target.arrived).toEqual([])
   })
@@ -119,7 +119,7 @@ describe('an answer', () => {
     [409, { 'retry-after': '1' }, { type: 'failed', permanent: false, retryAfterMs: 1_000 }],
     [500, {}, { type: 'failed', permanent: false, alive: false }],
     [503, { 'retry-after': '9' }, { type: 'failed', permanent: false, alive: false, retryAfterMs: 9_000 }],
-    [502, {}, { type: 'unknown', error: 'answered 502 (no such code): the system behind the gateway may have taken it' }],
+    [502, {}, { type: 'unknown', error: 'answered 502 (no such code): the system behind the gateway may have accepted the change' }],
     [504, { 'retry-after': '20' }, { type: 'unknown', retryAfterMs: 20_000 }],
     [403, {}, { type: 'suspend', status: 403 }],
   ])('of %i is judged by its class', async (status, headers, expected) => {
@@ -128,10 +128,13 @@ describe('an answer', () => {
   })
 
   it.each([
-    [500, { status: 500, error: 'answered 500 (no such code): it may have been taken' }],
+    [500, { status: 500, error: 'answered 500 (no such code); the change may have been accepted' }],
     [503, { status: 503 }],
     [408, { status: 408 }],
-    [200, { status: 200, error: 'it answered 200 (no such code), which is not a success (success): it may have been taken' }],
+    [
+      200,
+      { status: 200, error: 'answered 200 (no such code), which does not count as success (success); the change may have been accepted' },
+    ],
   ])('of %i leaves it open whether the message was taken, where that can be asked', async (status, expected) => {
     const target = await serve((_, response) => json(response, { detail: 'no such code' }, status))
     const { request } = destinationTo(target.baseUrl)
@@ -161,15 +164,20 @@ describe('an answer', () => {
 
     expect(await sendOne(kind)).toMatchObject({ type: 'failed', permanent: false, alive: true, status: 200, retryAfterMs: 7_000 })
     expect(await sendOne(kind)).toEqual({ type: 'delivered', status: 200, remoteId: 'n1', detail: null })
-    expect(await sendOne(kind)).toEqual({ type: 'delivered', status: 200, remoteId: 'n0', detail: 'the target had it already' })
+    expect(await sendOne(kind)).toEqual({ type: 'delivered', status: 200, remoteId: 'n0', detail: 'the target already had the record' })
   })
 
   it('that its conditions cannot judge is unknown, and known when only the remote id is missing', async () => {
     const target = await serve((_, response) => ok(response))
     const judged = await sendOne(openKind(destinationTo(target.baseUrl, { success: '$error("what is this")' })))
-    expect(judged).toEqual({ type: 'unknown', status: 200, error: 'it answered 200, but success failed: what is this' })
+    expect(judged).toEqual({ type: 'unknown', status: 200, error: 'answered 200, but success failed: what is this' })
     const taken = await sendOne(openKind(destinationTo(target.baseUrl, { remoteId: '$error("no id")' })))
-    expect(taken).toEqual({ type: 'delivered', status: 200, remoteId: null, detail: 'no id is kept: remote_id failed: no id' })
+    expect(taken).toEqual({
+      type: 'delivered',
+      status: 200,
+      remoteId: null,
+      detail: 'the id of the record was not stored, because remote_id failed: no id',
+    })
   })
 })
 
@@ -184,11 +192,7 @@ describe('looking up', () => {
     [200, { notes: [{ id: 'n1', ref: 'another' }] }, null],
     [404, {}, null],
     [410, {}, null],
-    [
-      200,
-      { notes: [1, 2] },
-      { type: 'failed', permanent: false, error: 'it could not be looked up: lookup.found failed: several have it' },
-    ],
+    [200, { notes: [1, 2] }, { type: 'failed', permanent: false, error: 'the lookup failed: lookup.found failed: several have it' }],
     [400, {}, { type: 'failed', permanent: false, alive: true, retryAfterMs: 3_000 }],
     [500, {}, { type: 'failed', permanent: false, alive: false }],
     [502, {}, { type: 'failed', permanent: false, alive: false, retryAfterMs: 3_000 }],
@@ -228,11 +232,15 @@ describe('a probe', () => {
   const probe = template('$url(settings.base_url, "me")', null)
 
   it.each([
-    [200, true, 'it answered 200: it is reached and takes the credentials'],
-    [401, false, 'it answered 401: it refuses the credentials; compare those under auth with what the vendor gave'],
-    [403, false, 'it answered 403: the credentials are right but may not do this; ask the agency whether it still allows it'],
-    [404, false, 'it answered 404: compare the URL and the settings of the destination with what the vendor gave'],
-    [500, false, 'it answered 500: the server fails; try again later'],
+    [200, true, 'answered 200: the destination accepts the credentials'],
+    [401, false, 'answered 401: the destination rejects the credentials; compare auth with the credentials from the vendor'],
+    [
+      403,
+      false,
+      'answered 403: the credentials are valid but lack the right for this request; ask the agency whether it still allows access',
+    ],
+    [404, false, 'answered 404: compare the URL and the settings of the destination with those from the vendor'],
+    [500, false, 'answered 500: the server failed; try again later'],
   ])('explains %i', async (status, good, text) => {
     const target = await serve((_, response) => json(response, {}, status))
     expect(await openKind(destinationTo(target.baseUrl, { probe })).probe(NEVER)).toEqual({ ok: good, text })
@@ -240,13 +248,13 @@ describe('a probe', () => {
 
   it('takes the page of a portal or of a proxy for no answer of the vendor', async () => {
     const target = await serve((_, response) => response.writeHead(200, { 'content-type': 'text/html; charset=utf-8' }).end('<html>'))
-    const text = 'it answered 200 with a web page: compare the URL and the settings of the destination with what the vendor gave'
+    const text = 'answered 200 with a web page; compare the URL and the settings of the destination with those from the vendor'
     expect(await openKind(destinationTo(target.baseUrl, { probe })).probe(NEVER)).toEqual({ ok: false, text })
   })
 
   it('says so when there is none', async () => {
     const result = await openKind(destinationTo('http://127.0.0.1:1')).probe(NEVER)
-    expect(result).toEqual({ ok: null, text: 'it has no probe request, so nothing harmless can be tried; give it one (probe)' })
+    expect(result).toEqual({ ok: null, text: 'no harmless request is configured; set probe' })
   })
 })
 

@@ -35,7 +35,7 @@ describe('templates', () => {
       templates.evaluate(['fine'], { n: 1 }),
       templates.evaluate(['fine'], { n: 2 }),
     ])
-    expect(stuck).toMatchObject({ status: 'rejected', reason: new PermanentError('endless did not end within 1500 ms') })
+    expect(stuck).toMatchObject({ status: 'rejected', reason: new PermanentError('endless did not finish within 1500 ms') })
     expect(others).toEqual([
       { status: 'fulfilled', value: [2] },
       { status: 'fulfilled', value: [4] },
@@ -44,7 +44,7 @@ describe('templates', () => {
 
   it('that hang in one step are ended too', async () => {
     const templates = open({ hang: '$match(s, /^(a+)+$/)', fine: '1' }, 1_500)
-    await expect(templates.evaluate(['hang'], { s: `${'a'.repeat(40)}!` })).rejects.toThrow('hang did not end within 1500 ms')
+    await expect(templates.evaluate(['hang'], { s: `${'a'.repeat(40)}!` })).rejects.toThrow('hang did not finish within 1500 ms')
     expect(await templates.evaluate(['fine'], {})).toEqual([1])
   })
 
@@ -83,13 +83,13 @@ describe('templates', () => {
     [
       'a longer value',
       '$reduce([1..20], function($a, $b) { $a & $a }, "0123456789abcdef")',
-      /its value is longer than 8388608 characters$/,
+      /the result is longer than 8388608 characters$/,
     ],
-    ['more values', '$split($pad("", 500000, "ab"), "")', /its value holds more than 250000 values$/],
+    ['more values', '$split($pad("", 500000, "ab"), "")', /the result contains more than 250000 values$/],
     [
       'a deeper value',
       '($f := function($v, $n) { $n = 0 ? $v : $f([[[[[[[[[[$v]]]]]]]]]], $n - 1) }; $f("", 60))',
-      /its value is nested deeper than 500 levels$/,
+      /the result is nested deeper than 500 levels$/,
     ],
     ['a value that is none', '$uppercase({"a": function($x) { $x }})', /^refused failed: /],
   ])('that make more than they may fail with one sentence: %s', async (_, refused, why) => {
@@ -152,11 +152,11 @@ describe('the check at start', () => {
       },
     }
     expect(checkTemplates(broken)).toEqual([
-      'destination ams: auth.header: expect belongs to the connection, and no request sets it; leave it out',
-      'destination ams: auth.request.headers: connection belongs to the connection, and no request sets it; leave it out',
-      'destination ams: auth.refresh and auth.refresh_token need each other; give both',
-      'destination ams: request.headers: authorization comes from auth alone',
-      'destination ams: lookup: a GET has no body',
+      'destination ams: auth.header: the header expect is set automatically; remove it',
+      'destination ams: auth.request.headers: the header connection is set automatically; remove it',
+      'destination ams: auth.refresh and auth.refresh_token must be set together',
+      'destination ams: request.headers: authorization can only be set by auth; remove it',
+      'destination ams: lookup: a GET request cannot have a body; remove it',
       expect.stringMatching(/^destination ams: request\.body is not a JSONata expression: .+\(at character \d+\)$/),
       expect.stringMatching(/^destination ams: request\.headers\.x-ok is not a JSONata expression: /),
       expect.stringMatching(/^destination ams: lookup\.found is not a JSONata expression: /),
@@ -195,7 +195,7 @@ describe('the check at start', () => {
     }
     expect(checkTemplates({ ...base, request, error: 'body.after.x' })).toEqual([
       'destination ams: request.body uses after.no_such, but no table has a column no_such',
-      'destination ams: request.body uses row.chip, but only filter has row; use after',
+      'destination ams: request.body uses row.chip, but row exists only in filter; use after',
       'destination ams: request.headers.x-b uses before.b, but no table has a column b',
     ])
   })
@@ -204,7 +204,7 @@ describe('the check at start', () => {
     const base = destinationTo('http://x')
     expect(checkTemplates({ ...base, update: base.request, remoteId: 'body.id' })).toEqual([])
     expect(checkTemplates({ ...base, update: base.request, remoteId: null })).toEqual([
-      'destination ams: update needs remote_id: an update is sent only if the id at the target is known',
+      'destination ams: update needs remote_id: an update is sent only if the id of the record at the target is known',
     ])
   })
 
@@ -214,7 +214,7 @@ describe('the check at start', () => {
       const base = destinationTo('http://x')
       const update = { ...base.request, headers: { [header]: '"5"' } }
       const auth = { type: 'header', name: header, value: { reveal: () => '5' } } as const
-      const why = `${header.toLowerCase()} belongs to the connection, and no request sets it; leave it out`
+      const why = `the header ${header.toLowerCase()} is set automatically; remove it`
       expect(checkTemplates({ ...base, request: update, update, remoteId: 'body.id', auth })).toEqual([
         `destination ams: auth.name: ${why}`,
         `destination ams: request.headers: ${why}`,

@@ -33,7 +33,7 @@ it('an exchange has the whole time of a try, however little of it is left to the
   const { signal } = new AbortController()
   const late = keeper.headers(1, signal)
   const early = keeper.headers(60_000, signal)
-  const failure = { type: 'failed', permanent: false, alive: false, error: 'no token: no whole answer within 1 ms' }
+  const failure = { type: 'failed', permanent: false, alive: false, error: 'no token: no complete answer within 1 ms' }
   expect(await late).toMatchObject({ failure })
   answered.resolve(answer(200, { access_token: 't' }))
   expect(await early).toEqual({ headers: { authorization: 'Bearer t' } })
@@ -98,9 +98,9 @@ it.each<[string, TransportResult, object]>([
   },
 )
 
-it('returns nothing to a caller that has cancelled, or cancels while it waits', async () => {
+it('returns nothing to a caller that has canceled, or cancels while it waits', async () => {
   const keeper = keeperWith({ send: () => new Promise(() => {}), close: () => Promise.resolve() }, systemClock)
-  const given = { failure: { type: 'failed', permanent: false, alive: null, error: 'stopped before it was sent' } }
+  const given = { failure: { type: 'failed', permanent: false, alive: null, error: 'sending was stopped before this request' } }
   expect(await keeper.headers(5_000, AbortSignal.abort())).toMatchObject(given)
   const stop = new AbortController()
   const waiting = keeper.headers(60_000, stop.signal)

@@ -52,7 +52,7 @@ describe('whether a target has what it took', () => {
   it.each([
     ['an error', { status: 500 }, 'answered 500'],
     ['a 404 of another server', { status: 404, body: {} }, 'another server answers'],
-    ['an empty list, which is no id', { body: { id: [] } }, 'check.found yields neither an id nor nothing'],
+    ['an empty list, which is no id', { body: { id: [] } }, 'check.found must return an id or nothing'],
     ['a refused credential', { status: 403 }, 'answered 403'],
   ])('cannot be determined from %s', async (_, answer, error) => {
     const { presence } = await verified(answer, { check, suspendOn: [403] })
@@ -62,7 +62,7 @@ describe('whether a target has what it took', () => {
   it('cannot be asked without either, and verify is then rejected at startup', async () => {
     const destination = destinationTo('https://ams.example', { verify: { cron: '0 4 * * *', sample: null } })
     expect(openKind(destination).verify).toBeUndefined()
-    expect(checkTemplates(destination)).toEqual(['destination ams: verify needs check or lookup: nothing else asks the target'])
+    expect(checkTemplates(destination)).toEqual(['destination ams: verify needs check or lookup; set one of them'])
     expect(checkTemplates({ ...destination, check: { ...check, same: '(' } })).toEqual([
       expect.stringContaining('check.same is not a JSONata'),
     ])

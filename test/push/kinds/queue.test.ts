@@ -63,7 +63,7 @@ it('keeps a batch within a mebibyte, and dead-letters a message that is larger',
   const large = (n: number, length: number) => item(n, { after: { detail: 'x'.repeat(length) } })
   const outcomes = await sendAll(open(target.queueUrl), [large(1, 600_000), large(2, 600_000), large(3, 1_100_000)])
   expect(outcomes.map(({ type }) => type)).toEqual(['delivered', 'delivered', 'failed'])
-  const error = expect.stringMatching(/has 1100\d{3} bytes, and a queue takes at most 1048576/)
+  const error = expect.stringMatching(/has 1100\d{3} bytes, but a queue accepts at most 1048576/)
   expect(outcomes[2]).toMatchObject({ isFinal: true, error })
   expect(target.batches).toEqual([1, 1])
 })
@@ -122,10 +122,13 @@ it('probes whether the queue exists and the credentials are right', async () => 
   const { signal } = new AbortController()
   expect(await open(target.queueUrl).probe(signal)).toEqual({
     ok: true,
-    text: 'the FIFO queue arn:aws:sqs:eu-central-1:123456789012:changes.fifo answers; it takes messages of at most 262144 bytes',
+    text: 'the FIFO queue arn:aws:sqs:eu-central-1:123456789012:changes.fifo answers and accepts messages of at most 262144 bytes',
   })
   const stranger = await open(target.queueUrl, NEAR, CREDENTIALS.replace(KEY.accessKeyId, 'AKIDOFANOTHER')).probe(signal)
-  expect(stranger).toMatchObject({ ok: false, text: expect.stringContaining('it refuses the credentials; check queue.access_key_id') })
+  expect(stranger).toMatchObject({
+    ok: false,
+    text: expect.stringContaining('the queue rejects the credentials; check queue.access_key_id'),
+  })
   const gone = await open(target.queueUrl.replace('changes', 'other')).probe(signal)
   expect(gone).toMatchObject({ ok: false, text: expect.stringContaining('compare queue.url') })
   target.errors.push({ status: 403, code: 'AccessDenied', message: 'not authorized to perform: sqs:getqueueattributes' })
@@ -198,7 +201,7 @@ it('is suspended when the credentials are rejected, and shows no secret', async 
   await rig.apply(event(1, 1))
   await until('it is suspended', async () => (await rig.state())?.state === 'suspended')
   const shown = JSON.stringify([await rig.state(), await rig.outbox()])
-  expect(shown).toContain('it refuses the credentials')
+  expect(shown).toContain('the queue rejects the credentials')
   expect(shown).not.toContain(KEY.secretAccessKey)
 })
 

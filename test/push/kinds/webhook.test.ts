@@ -10,7 +10,7 @@ import { TEST_TYPE } from '../../../src/push/contract/delivery.ts'
 import { createWebhook } from '../../../src/push/kinds/webhook.ts'
 import { silentLog } from '../../tools/databases.ts'
 import { itemOf } from '../http/support.ts'
-import { type Arrived, type Behaviour, startReceiver, takesAll } from '../receiver.ts'
+import { type Arrived, type Behavior, startReceiver, takesAll } from '../receiver.ts'
 import { SECRET, webhookTo } from '../rig.ts'
 
 const OTHER = `whsec_${Buffer.alloc(32, 9).toString('base64')}`
@@ -33,13 +33,13 @@ function kindFor(url: string, over: Partial<WebhookDestination> = {}, clock = sy
   return kind
 }
 
-async function outcomeOf(behaviour: Behaviour, over: Partial<WebhookDestination> = {}): Promise<Outcome | undefined> {
-  const receiver = await startReceiver(behaviour, madeUp)
+async function outcomeOf(behavior: Behavior, over: Partial<WebhookDestination> = {}): Promise<Outcome | undefined> {
+  const receiver = await startReceiver(behavior, madeUp)
   return (await kindFor(receiver.url, over).send([item], never))[0]
 }
 
 const answers =
-  (status: number, headers: Record<string, string> = {}, body = ''): Behaviour =>
+  (status: number, headers: Record<string, string> = {}, body = ''): Behavior =>
   (_, response) =>
     response.writeHead(status, headers).end(body)
 
@@ -134,7 +134,7 @@ describe('the answers of a receiver', () => {
   })
 
   test('a success is one although its body breaks off', async () => {
-    const breaking: Behaviour = (_, response) => {
+    const breaking: Behavior = (_, response) => {
       response.writeHead(200, { 'content-length': '10' }).write('half')
       response.socket?.end()
     }
@@ -193,12 +193,12 @@ describe('a probe', () => {
   })
 
   test.each([
-    [300, 'set url to the address that it leads to'],
+    [300, 'set url to the redirect target'],
     [400, 'log'],
     [401, 'signing secret'],
     [403, 'signing secret'],
     [410, 'URL'],
-    [307, 'redirects are not followed: set url to the address that it leads to'],
+    [307, 'redirects are not followed; set url to the redirect target'],
     [404, 'URL'],
     [500, 'log'],
   ])('explains %i', async (status, hint) => {

@@ -72,7 +72,7 @@ it('has the bytes already, as it says when it is asked after a restore', async (
   await rig.becomes('skipped', 'delivered')
   await deliveredBecomesUncertain(rig)
   const [, row] = await rig.becomes('skipped', 'delivered')
-  expect(row?.detail).toBe('the target has it: it was found by its id')
+  expect(row?.detail).toBe('the target has the record: the lookup found it')
   expect(epic.attachments).toHaveLength(1)
   expect(epic.uploads.arrived).toHaveLength(1)
 })

@@ -22,7 +22,7 @@ const activities = (length: number, total = length, of: (n: number) => string | 
   },
 })
 const MORE = 'the client has more activities since than one page shows; look by hand'
-const failed = (error: string) => ({ type: 'failed', permanent: false, error: `it could not be looked up: ${error}` })
+const failed = (error: string) => ({ type: 'failed', permanent: false, error: `the lookup failed: ${error}` })
 async function lookedUp(answer: unknown, own: Partial<PushItem> = {}, status = 200) {
   const text = typeof answer === 'string' ? answer : JSON.stringify(answer)
   const { baseUrl } = await serve((_, response) => response.writeHead(status).end(text))
@@ -39,7 +39,7 @@ it.each([
   ['of more than one page', activities(500, 501), failed(`lookup.found failed: ${MORE}`)],
   ['of shorter pages than were asked for', activities(100, 130), failed(`lookup.found failed: ${MORE}`)],
   ['that is none', '<html>Down for maintenance</html>', failed('lookup.found failed: the answer is no list; look by hand')],
-  ['that is longer than is read', 'x'.repeat(4 * 1024 * 1024 + 1), failed('its answer is longer than 4194304 bytes; narrow the lookup')],
+  ['that is longer than is read', 'x'.repeat(4 * 1024 * 1024 + 1), failed('the answer is longer than 4194304 bytes; narrow the lookup')],
 ])('a list of activities %s', async (_, answer, expected) => {
   const found = await lookedUp(answer)
   if (expected === null) expect(found).toBeNull()

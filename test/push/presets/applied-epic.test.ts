@@ -104,7 +104,7 @@ describe.each(onSqlite)('Applied Epic ($name)', (database) => {
     expect(rows.map(({ remote_id: id }) => id)).toEqual(epic.activities.map(({ id }) => id))
     const lookups = epic.arrived.filter(({ path }) => path === '/workflow-management/v1/clients/c-1/activities')
     expect(lookups).toHaveLength(6)
-    expect(rows[0]?.detail).toBe('the target has it: it was found by its id')
+    expect(rows[0]?.detail).toBe('the target has the record: the lookup found it')
   })
 
   it('gets a value that arrives later as a note on the activity, once', async () => {
@@ -182,7 +182,7 @@ describe.each(onSqlite)('Applied Epic ($name)', (database) => {
   it('answers a probe', async () => {
     const { epic, rig } = await start(database)
     const signal = new AbortController().signal
-    expect(await rig.kind.probe(signal)).toEqual({ ok: true, text: 'it answered 200: it is reached and takes the credentials' })
+    expect(await rig.kind.probe(signal)).toEqual({ ok: true, text: 'answered 200: the destination accepts the credentials' })
     epic.withdraw()
     expect(await rig.kind.probe(signal)).toMatchObject({ ok: false, text: expect.stringContaining('answered 403') })
     expect(epic.activities).toEqual([])

@@ -14,7 +14,7 @@ it("creates a note under the program's id, leaves an existing one unchanged, and
   target.fail('lose')
   await rig.apply(event(1))
   const [row] = await rig.becomes('delivered')
-  expect(row).toMatchObject({ attempts: 2, status: 412, detail: 'the target had it already', remote_id: row?.message_id })
+  expect(row).toMatchObject({ attempts: 2, status: 412, detail: 'the target already had the record', remote_id: row?.message_id })
   const signal = new AbortController().signal
   expect(await rig.kind.lookUp?.(itemOf({ messageId: row?.message_id ?? '' }), signal)).toMatchObject({ remoteId: row?.message_id })
   expect(await rig.kind.lookUp?.(itemOf(), signal)).toBeNull()

@@ -129,7 +129,8 @@ describe.each(onSqlite)('HawkSoft ($name)', (database) => {
     const signal = new AbortController().signal
     expect(await rig.kind.probe(signal)).toMatchObject({ ok: true })
     hawksoft.optOut()
-    const text = 'it answered 403: the credentials are right but may not do this; ask the agency whether it still allows it'
+    const text =
+      'answered 403: the credentials are valid but lack the right for this request; ask the agency whether it still allows access'
     expect(await rig.kind.probe(signal)).toEqual({ ok: false, text })
     expect(hawksoft.notes).toEqual([])
   })

@@ -29,7 +29,7 @@ it('has a note once that the lookup does not show yet, when HubSpot keeps our id
   target.forget()
   target.fail('lose')
   await rig.apply(event(1))
-  expect(await rig.becomes('delivered')).toMatchObject([{ status: 400, detail: 'the target had it already' }])
+  expect(await rig.becomes('delivered')).toMatchObject([{ status: 400, detail: 'the target already had the record' }])
   expect(target.notes).toHaveLength(1)
   // HubSpot gave no id: a later fill is sent anyway.
   await rig.apply(event(1, { detail: 'Loss runs' }))

@@ -133,7 +133,7 @@ export function describeNotes<E extends NotesEmulator>(name: string, of: NotesCa
       target.failReads('drop', 'page', 'hang', 'refuse')
       const found = await rig.verify({ repair: true })
       expect(found).toMatchObject({ asked: 4, has: 0, lacks: 0, differs: 0, undetermined: 4, repaired: 0 })
-      for (const { error } of found.changes) expect(error).toMatch(/could not be looked up/)
+      for (const { error } of found.changes) expect(error).toMatch(/the lookup failed/)
       expect(await rig.outbox()).toHaveLength(4)
     })
 

@@ -63,7 +63,7 @@ it('has 199 of 200 after one request when one of them is rejected', async () => 
   expect(batches(target)).toEqual([ids])
   expect(target.notes.map(({ externalId }) => externalId)).toEqual(ids.filter((id) => id !== refused))
   expect(rows.map(({ attempts }) => attempts)).toEqual(ids.map(() => 1))
-  expect(rows[120]?.error).toBe('it answered 200 (DUPLICATES_DETECTED: as the test wants it), which refuses it (refused)')
+  expect(rows[120]?.error).toBe('answered 200 (DUPLICATES_DETECTED: as the test wants it), which rejects the change (refused)')
 })
 
 it('lets a locked record wait alone, counts no attempt of it, and keeps the order of its submission', async () => {

@@ -171,7 +171,7 @@ describe.each(testDatabases)('a destination with a filter on $name', ({ open }) 
     const seq = (await changesOf(db)).filter(({ entity }) => entity === 'lanes').at(-1)?.seq ?? 0
     const item = { operation: 'insert', snapshot: true, leftFilter: false, after: { market_name: 'Market 1' } }
     expect(await preview(BOUND, seq)).toMatchObject({ notSent: null, item })
-    expect(await preview('entity = "quotes"', seq)).toMatchObject({ notSent: 'not sent: the filters of the destination leave it out' })
+    expect(await preview('entity = "quotes"', seq)).toMatchObject({ notSent: 'not sent: the filters of the destination exclude it' })
     await fanFiltered(filteredFanOut(db, some))
     expect(await preview('entity = "quotes"', seq)).toMatchObject({ notSent: null, item: { operation: 'update', leftFilter: true } })
     const { seq: inserted = 0 } = (await changesOf(db)).find(({ entity, operation }) => entity === 'lanes' && operation === 'insert') ?? {}
@@ -183,7 +183,7 @@ describe.each(testDatabases)('a destination with a filter on $name', ({ open }) 
       { seq: inserted },
       5,
     )
-    expect(unsent).toMatchObject({ notSent: 'not sent: the filters of the destination leave it out' })
+    expect(unsent).toMatchObject({ notSent: 'not sent: the filters of the destination exclude it' })
     expect(await preview('$number(row.chip)', seq)).toMatchObject({ notSent: null, error: expect.stringMatching(/^filter failed: /) })
   })
 })

@@ -134,8 +134,8 @@ describe.each(testDatabases)('fan-out with a filter on $name', ({ open }) => {
   })
 
   it.each([
-    ['says neither true nor false', 'row.type', 'filter must say true or false, and says neither'],
-    ['never ends', '($f := function() { $f() }; $f())', 'filter did not end within 1000 ms'],
+    ['says neither true nor false', 'row.type', 'filter must return true or false'],
+    ['never ends', '($f := function() { $f() }; $f())', 'filter did not finish within 1000 ms'],
   ])('holds the destination when its filter %s', async (_, filter, why) => {
     const db = await openedDb(open)
     await applyAll(db, [observedEvent(ACCOUNT, ONE, wireEvent(1))])

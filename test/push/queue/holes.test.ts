@@ -48,7 +48,7 @@ describe.each(onSqlite)('a hole in the change log, on $name', (database) => {
     expect(receiver.taken.map(({ data }) => data.seq).sort((a, b) => a - b)).toEqual(await seqsOf(rig))
     const [dead, ...more] = (await rig.rows()).filter(({ state }) => state !== 'delivered')
     expect(more).toEqual([])
-    expect(dead).toMatchObject({ seq: gone, state: 'dead', error: expect.stringContaining('no longer in the change log') })
+    expect(dead).toMatchObject({ seq: gone, state: 'dead', error: expect.stringContaining('deleted from the change log or damaged') })
   })
 
   it('at the end of the log stops no snapshot', async () => {
@@ -76,5 +76,5 @@ it('a damaged change is a dead letter, and stops no other', async () => {
   await rig.until('all is queued, and nothing waits', async () => (await rig.rows()).length === (await seqsOf(rig)).length && rig.isEmpty())
   const dead = (await rig.rows()).filter(({ state }) => state !== 'delivered')
   expect(dead.map(({ seq, state }) => [seq, state])).toEqual(damaged.map((seq) => [seq, 'dead']))
-  expect(dead[0]?.error).toContain('deleted or damaged')
+  expect(dead[0]?.error).toContain('deleted from the change log or damaged')
 })

@@ -49,9 +49,9 @@ describe.each(onSqlite)('a batch on $name', ({ open }) => {
     await db.write('test', (tx) => tx.sql.deleteFrom('changes').execute())
     const sending = sendingOf(db, webhookTo('http://unused.example', { rps: 1 }), testKind(), new ManualClock(Date.now()))
     const { streams } = await sending.claim(1, 1)
-    const { gate, rowSender, stopping, cancelled } = sending.context
+    const { gate, rowSender, stopping, canceled } = sending.context
     const left = [60_000, leftMs]
-    await rowSender.sendTogether(streams, { stopping, cancelled, until: { leftMs: () => left.shift() ?? leftMs } })
+    await rowSender.sendTogether(streams, { stopping, canceled, until: { leftMs: () => left.shift() ?? leftMs } })
     expect(await turnNow(gate)).toBe(true)
   })
 

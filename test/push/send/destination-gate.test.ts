@@ -135,7 +135,7 @@ describe.each(testDatabases)('a gate on $name', ({ open }) => {
 
   it('learns nothing about the destination from an attempt that sent no request', async () => {
     const { clock, gate, settle } = await bench(open)
-    const notAsked = localFailure('the body yields nothing', true)
+    const notAsked = localFailure('the body expression returned nothing', true)
     for (let n = 1; n < FAILURES_TO_OPEN; n++) settle(dead(null))
     settle(notAsked)
     settle(dead(null))

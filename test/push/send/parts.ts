@@ -21,9 +21,9 @@ export function sendingOf(
   const gate = new DestinationGate(common)
   const { signal } = new AbortController()
   const { name, idempotent } = destination
-  const settler = new Settler({ db, clock, log, destination: name, idempotent, gatherMs: () => 0, cancelled: signal })
+  const settler = new Settler({ db, clock, log, destination: name, idempotent, gatherMs: () => 0, canceled: signal })
   const rowSender = new RowSender({ ...common, gate })
-  return new StreamClaims({ ...common, gate, rowSender, settler, wakeUp: new WakeUp(clock), stopping: signal, cancelled: signal })
+  return new StreamClaims({ ...common, gate, rowSender, settler, wakeUp: new WakeUp(clock), stopping: signal, canceled: signal })
 }
 
 /** Whether a gate has a turn without waiting. */

@@ -6,7 +6,7 @@ import { onSqlite, testDatabases } from '../../tools/databases.ts'
 import { observedEvent, observedMessage, uuid, wireEvent, wireMessage } from '../../tools/observations.ts'
 import { destinationTo, serve } from '../http/support.ts'
 import { streamsIn } from '../outbox.ts'
-import { type Behaviour, startReceiver, takesAll } from '../receiver.ts'
+import { type Behavior, startReceiver, takesAll } from '../receiver.ts'
 import { PushRig, webhookTo } from '../rig.ts'
 
 const submission = (n: number) => uuid(9, n)
@@ -102,7 +102,7 @@ describe.each(onSqlite)('a sender on $name', (database) => {
 
   it('dead-letters a rejected row after three attempts, with an alarm; the stream continues, or is held until an operator acts', async () => {
     const rig = await PushRig.open(database)
-    const refuses: Behaviour = (request, response, take) => {
+    const refuses: Behavior = (request, response, take) => {
       if (request.body.includes('"seq":2,')) response.writeHead(422).end('{"error":"no such stream"}')
       else take()
     }
@@ -191,7 +191,7 @@ describe.each(onSqlite)('a sender on $name', (database) => {
     await rig.apply(Array.from({ length: 8 }, (_, n) => event(n, n % 2)))
     await rig.until('the first is under way', () => waiting.length === 1)
     await setDestinationState(rig.db, 'ams', 'paused', 'the AMS moves')
-    await rig.until('the sender knows', () => rig.lines.some((line) => line.includes('rows claimed for it wait')))
+    await rig.until('the sender knows', () => rig.lines.some((line) => line.includes('its claimed changes wait')))
     receiver.behave(takesAll)
     waiting.shift()?.()
     await rig.until('the streams are given back', async () => (await streamsIn(rig.db)).every((stream) => stream.lease_token === null))

@@ -36,7 +36,7 @@ function settlerOf(db: Db, fails: (tries: number, passedMs: number) => Error | n
     destination: 'ams',
     idempotent: true,
     gatherMs: () => 0,
-    cancelled: new AbortController().signal,
+    canceled: new AbortController().signal,
   }
   const inner = new Settler({ ...common, ...over })
   // The end of a lease is given in milliseconds from the beginning.
@@ -81,7 +81,7 @@ describe.each(onSqlite)('the result of a stream on $name', ({ open }) => {
       ending.abort()
       return away
     }
-    const broken = settlerOf(db, (tries) => (tries === 3 ? ends() : away), { cancelled: ending.signal })
+    const broken = settlerOf(db, (tries) => (tries === 3 ? ends() : away), { canceled: ending.signal })
     await broken.settler.add(result(stream, 'delivered'), 10_000)
     expect(broken.tries()).toBe(3)
     expect(await states(db)).toEqual(['ready'])

@@ -162,7 +162,7 @@ describe.each(onSqlite)('a destination that is not idempotent, on $name', (datab
     expect(kind.calls).toHaveLength(1)
     expect(await rig.rows()).toMatchObject([
       { state: 'delivered' },
-      { state: 'skipped', error: 'not sent: it has this record already, as n-1' },
+      { state: 'skipped', error: 'not sent: the destination already has this record, as n-1' },
     ])
   })
 
@@ -189,7 +189,7 @@ describe.each(onSqlite)('a destination that is not idempotent, on $name', (datab
       ['unknown', 1, 1],
     ])
     expect((await rig.rows()).find(({ state }) => state === 'unknown')?.error).toMatch(
-      /^it may have been sent, by a process that died or before a backup was restored; /,
+      /^the change may have been sent by a process that died, or before a backup was restored; /,
     )
   })
 
@@ -226,7 +226,9 @@ describe.each(onSqlite)('a destination that is not idempotent, on $name', (datab
   })
 
   it('a row that still waits at the end of the grace, for a token for instance, uses up no attempt', async () => {
-    expect(await statesAfterGrace(database, () => localFailure('stopped before it was sent', false), false)).toEqual([['ready', 0, 0]])
+    expect(await statesAfterGrace(database, () => localFailure('sending was stopped before this request', false), false)).toEqual([
+      ['ready', 0, 0],
+    ])
   })
 })
 

@@ -69,7 +69,7 @@ describe.each(onSqlite)('a destination that updates its records, on $name', (dat
       state: 'skipped',
       attempts: 0,
       tried_at: null,
-      error: expect.stringMatching(/^not sent: the target's id of the record is not known, because its insert was left out, /),
+      error: expect.stringMatching(/^not sent: the target's id of the record is unknown, because its insert was excluded, /),
     })
     expect(rig.counts.of('push_attempts_total ams skipped')).toBe(1)
     expect(await rig.db.read.sql.selectFrom('sync_push_streams').selectAll().execute()).toEqual([])
@@ -161,7 +161,7 @@ describe.each(onSqlite)('a destination that updates its records, on $name', (dat
     await rig.apply([event(1, { detail: 'Jane called' })])
     await settled('delivered', 'skipped')
     expect(tried()).toEqual([['insert', null]])
-    expect((await shown(rig))[1]?.error).toBe('not sent: nothing is left of it without the columns that personal_fields does not name')
+    expect((await shown(rig))[1]?.error).toBe('not sent: it only changes personal columns that personal_fields does not list')
   })
 
   it('gets that a record left its filter, though personal_fields leaves nothing of the change', async () => {

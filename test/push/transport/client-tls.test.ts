@@ -154,7 +154,7 @@ describe('a client certificate', () => {
     const server = await startServer()
     const { files } = filesOf(clientOne)
     const late = await transportWith(files, new ManualClock(Date.now() + 200 * YEAR_MS))(server.url)
-    const error = expect.stringMatching(/^the client certificate \(tls\.cert\) ended on 2\d{3}-\d\d-\d\d; replace its file/)
+    const error = expect.stringMatching(/^the client certificate \(tls\.cert\) expired on 2\d{3}-\d\d-\d\d; replace the file/)
     expect(late).toMatchObject({ type: 'not_sent', permanent: false, error })
     const early = await transportWith(files, new ManualClock(Date.now() - 50 * YEAR_MS))(server.url)
     expect(early).toMatchObject({ type: 'not_sent', error: expect.stringContaining('is valid from') })
@@ -175,7 +175,7 @@ describe('the check at the start', () => {
   it('explains in a sentence what is wrong', async () => {
     const { files, put } = filesOf(clientOne)
     put(files.key, clientTwo.key)
-    const why = 'destination ams: the key of tls.key does not belong to the certificate of tls.cert; give both of one pair'
+    const why = 'destination ams: the key of tls.key does not belong to the certificate of tls.cert; use a matching pair'
     expect(problemsWith(files)).toEqual([why])
     expect(await destinationProblems([{ ...webhookTo('https://ams.test', { tls: files }), name: 'ams' }])).toEqual([why])
     copyFileSync(files.cert, files.key)

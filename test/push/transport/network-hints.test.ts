@@ -29,7 +29,7 @@ test('the hint for an unreachable proxy is about the settings, unless its certif
 
 test('the hint for a direct connection does not suggest a proxy', () => {
   expect(hintFor('EHOSTUNREACH')).toMatch(/HTTPS_PROXY/)
-  expect(directHintFor('EHOSTUNREACH')).toBe('nothing answers there; check for a firewall in between')
+  expect(directHintFor('EHOSTUNREACH')).toBe('no answer from there; check the firewalls on the way')
   expect(directHintFor('ENOTFOUND')).toBe(hintFor('ENOTFOUND'))
   expect(directHintFor('EPIPE')).toBeNull()
 })

@@ -11,10 +11,10 @@ import type { ProxySettings } from '../../../src/upstream/http/dispatcher.ts'
 import { listeningHere } from '../../tools/test-server.ts'
 import { PATIENCE_MS } from '../../tools/until.ts'
 import { selfSigned } from '../certificate.ts'
-import { type Behaviour, startReceiver } from '../receiver.ts'
+import { type Behavior, startReceiver } from '../receiver.ts'
 
 const open = { allowPrivate: true, allowHosts: null, idempotent: true, concurrency: 1 } as const
-const answers: Behaviour = (_, response) => response.writeHead(204).end()
+const answers: Behavior = (_, response) => response.writeHead(204).end()
 const never = new AbortController().signal
 
 function transportOf(
@@ -150,7 +150,7 @@ describe('without an answer the result shows whether the target can have seen th
     server.close()
     await once(server, 'close')
     const result = await transportOf().send(post(`http://127.0.0.1:${port}/`), never)
-    const error = expect.stringMatching(/^no answer \(ECONNREFUSED: nothing listens there; compare host and port/)
+    const error = expect.stringMatching(/^no answer \(ECONNREFUSED: no program listens there; compare host and port/)
     expect(result).toEqual({ type: 'not_sent', error, permanent: false })
   })
 
@@ -164,7 +164,7 @@ describe('without an answer the result shows whether the target can have seen th
   test('no when connecting takes too long', async () => {
     const lookup: TransportOptions['lookup'] = () => undefined
     const result = await transportOf({}, {}, { lookup }).send(post('http://ams.example.com/', { timeoutMs: 100 }), never)
-    expect(result).toEqual({ type: 'not_sent', error: 'no whole answer within 100 ms', permanent: false })
+    expect(result).toEqual({ type: 'not_sent', error: 'no complete answer within 100 ms', permanent: false })
   })
 
   test('yes when the target hangs', async () => {
@@ -174,7 +174,7 @@ describe('without an answer the result shows whether the target can have seen th
     const sending = transportOf({}, {}, { clock }).send(post(hanging), never)
     await arrived.promise
     clock.advance(PATIENCE_MS)
-    expect(await sending).toEqual({ type: 'no_answer', error: `no whole answer within ${PATIENCE_MS} ms` })
+    expect(await sending).toEqual({ type: 'no_answer', error: `no complete answer within ${PATIENCE_MS} ms` })
   })
 
   test.each([
@@ -240,7 +240,7 @@ describe('addresses', () => {
     const transport = transportOf({}, {}, { lookup: resolvesTo('169.254.169.254') })
     for (const host of ['169.254.169.254', '0.0.0.0', '[ff02::1]', 'metadata.example']) {
       const result = await transport.send(post(`http://${host}/`), never)
-      expect(result, host).toMatchObject({ type: 'not_sent', error: expect.stringMatching(/which is refused to every destination$/) })
+      expect(result, host).toMatchObject({ type: 'not_sent', error: expect.stringMatching(/which is blocked for every destination$/) })
       expect(result, host).not.toMatchObject({ error: expect.stringContaining('allow_private') })
     }
   })
@@ -346,7 +346,7 @@ describe('connections', () => {
     for (const scheme of ['http', 'https']) {
       expect(await transport.send(post(`${scheme}://ams.example.com/b`), never)).toMatchObject({
         type: 'not_sent',
-        error: 'no answer (the proxy answered 407: it needs other credentials; set them in HTTPS_PROXY)',
+        error: 'no answer (the proxy answered 407: the proxy rejects the credentials; correct them in HTTPS_PROXY)',
         permanent: false,
       })
     }
@@ -369,7 +369,7 @@ describe('connections', () => {
     await once(closed, 'close')
     const tls = createTlsServer(selfSigned)
     const untrusted = `https://127.0.0.1:${await listeningHere(tls)}`
-    const hint = 'compare HTTPS_PROXY with what its administrator gave'
+    const hint = 'compare HTTPS_PROXY with the address from the administrator of the proxy'
     const refusals = [
       [broken, 'no answer (the proxy broke off the connection)'],
       [away, `no answer (the proxy cannot be reached: ECONNREFUSED: ${hint})`],

@@ -215,7 +215,7 @@ describe.each(testDatabases)('a verification on $name', ({ open }) => {
     expect(report).toMatchObject({ has: 1, lacks: 10, undetermined: 1, repaired: 10 })
     expect(report.changes.find(({ result: answer }) => answer === 'undetermined')).toMatchObject({
       row: { submissionId: IDS[0] },
-      error: 'the target lacks it, and its submission was mapped to another client since',
+      error: 'the target lacks the change, and the submission was mapped to another client since',
     })
   })
 
@@ -228,11 +228,11 @@ describe.each(testDatabases)('a verification on $name', ({ open }) => {
     }
     const unmapped = await ask({ db, verify, destination: { mapping: 'required' } })
     expect(unmapped).toMatchObject({ undetermined: 12 })
-    expect(unmapped.changes[0]?.error).toBe('its submission no longer has a known client')
+    expect(unmapped.changes[0]?.error).toBe('the submission is no longer mapped to a client')
     await runSql(db, sql`delete from changes where submission_id = ${IDS[0] ?? ''}`)
     const gone = await ask({ db, verify, request: { repair: true } })
     expect(gone).toMatchObject({ undetermined: 1, has: 11 })
-    expect(gone.changes[0]?.error).toBe('its change is no longer in the change log')
+    expect(gone.changes[0]?.error).toBe('the change is no longer in the change log')
     expect(asked).toHaveLength(11)
   })
 })

@@ -63,7 +63,7 @@ describe.each(onSqlite)('a change log with deleted rows, on $name', (database) =
     )
     const first = await rig.reconcile()
     expect(first).toMatchObject({ code: 3, run: { lost: 101, known: 0 } })
-    expect(first.findings.at(-1)).toMatchObject({ kind: 'lost', entity_id: null, detail: expect.stringContaining('5 more holes') })
+    expect(first.findings.at(-1)).toMatchObject({ kind: 'lost', entity_id: null, detail: expect.stringContaining('5 more gaps') })
     expect(await rig.reconcile()).toMatchObject({ code: 0, run: { lost: 0, known: 101 } })
   })
 

@@ -52,7 +52,7 @@ describe('the report', () => {
     ]) {
       expect(html).toContain(said)
     }
-    for (const said of ['Holes in the change log', '41 / 43']) expect(html).toContain(said)
+    for (const said of ['Gaps in the change log', '41 / 43']) expect(html).toContain(said)
     expect(html).toContain('And 6 more findings')
     expect(html).toContain('Known findings')
   })
@@ -138,7 +138,7 @@ describe('the verdict', () => {
     ['repaired', run({ missing: 2, absent: 1, repaired: 3 }), 'The mirror agrees with the service again'],
     ['dry', run({ missing: 2, options: { dry_run: true }, exit_code: 3 }), 'Differences were found and left'],
     ['undelivered', run({ undelivered: 2, exit_code: 3 }), 'The mirror agrees; a destination may lack changes'],
-    ['lost', run({ lost: 1, exit_code: 3 }), 'The mirror agrees; its change log has holes'],
+    ['lost', run({ lost: 1, exit_code: 3 }), 'The mirror agrees; its change log has gaps'],
     ['unreadable', run({ missing: 1, repaired: 1, unreadable: 1, exit_code: 1 }), 'Not everything could be checked'],
     [
       'unreadable and out of time',

@@ -43,7 +43,7 @@ it('the worst exit code of several runs counts: 1, 4, 3, then 0', () => {
 
 it('shows progress, speed and remaining time on a terminal only', () => {
   expect(progressLine('acme', counts({ submissions_total: 100, submissions_done: 25, missing: 2, known: 1 }), 5)).toBe(
-    'acme: 25 of 100 done (25 %), 75 left, 5.0 a second, 15 s to go; 2 found',
+    'acme: 25 of 100 submissions checked (25 %), 5.0 per second, about 15 s left; 2 findings',
   )
   let written = ''
   const screen = new ReconcileScreen({ isTTY: false, write: (text) => (written += text) }, systemClock)
@@ -63,5 +63,5 @@ it('fits one line of any terminal, and keeps its rate if the clock is set back',
   shown(100_000)
   clock.put(-3_600_000)
   clock.advance(10_000)
-  expect(shown(101_000)).toBe('\r\u001b[2Kproduction: 101000 of 200000 done (50 %), 99000 left, 100 a second, 17 min to …')
+  expect(shown(101_000)).toBe('\r\u001b[2Kproduction: 101000 of 200000 submissions checked (50 %), 100 per second, about…')
 })

@@ -223,7 +223,7 @@ describe.each(onSqlite)('reconcile runs on $name', (database) => {
     const client = { ...rig.client, events: refuse, thread: refuse }
     // Ignores pauses between attempts.
     const run = await rig.reconcile({ no_state: true }, { concurrency: 1, client, clock: hastyClock })
-    expect(run).toMatchObject({ state: 'failed', exit_code: 1, note: expect.stringMatching(/refuses every read: .*broken \uFFFD row/) })
+    expect(run).toMatchObject({ state: 'failed', exit_code: 1, note: expect.stringMatching(/rejects every read: .*broken \uFFFD row/) })
     const details = (await listFindings(rig.db.read, { runId: run.run_id, kind: 'unreadable' })).map(({ detail }) => detail)
     expect(details.length).toBeGreaterThan(0)
     for (const detail of details) expect(detail).toMatch(/could not be read in .*broken \uFFFD row/)
@@ -321,7 +321,7 @@ it('a service that refuses every read ends the run', async () => {
   const rig = await RunRig.open(sqliteDatabase, 8)
   for (const operation of readKinds) rig.sandbox.faults.add({ kind: 'status', status: 403, operation })
   const run = await rig.reconcile({}, { concurrency: 1, clock: hastyClock })
-  expect(run).toMatchObject({ state: 'failed', exit_code: 1, note: expect.stringContaining('refuses every read') })
+  expect(run).toMatchObject({ state: 'failed', exit_code: 1, note: expect.stringContaining('rejects every read') })
   expect(run.submissions_done).toBeLessThan(8)
 })
 

@@ -131,7 +131,7 @@ describe('a backup', () => {
       'this is no database, whatever it is called; it is long enough to have a header of its own, though'.repeat(20),
     )
     await expect(backupSqlite(file('nonsense'), file('c.db'), never)).rejects.toThrow(
-      /no backup was made: .*is damaged or is no SQLite database/,
+      /no backup was made: .*is damaged or not an SQLite database/,
     )
     expect(files()).toEqual(['nonsense', 'there.db'])
     expect(readFileSync(file('there.db'), 'utf8')).toBe('mine')
@@ -284,7 +284,7 @@ describe('a restore', () => {
     other.exec('create table theirs (id text)')
     other.close()
     await expect(restoreSqlite(config, file('other.db'), parts)).rejects.toThrow(PermanentError)
-    await expect(restoreSqlite(config, file('other.db'), parts)).rejects.toThrow(/no database of submission-mirror/)
+    await expect(restoreSqlite(config, file('other.db'), parts)).rejects.toThrow(/not a database of submission-mirror/)
     truncateSync(config.path, 20_000)
     const { previous } = await restoreSqlite(config, file('good.db'), parts)
     const now = await closedAtEnd(openAgain(config))

@@ -80,7 +80,7 @@ describe.each(testDatabases)('migrations on $name', ({ open }) => {
     await checkSchema(opened.db)
     expect((await infoOf(opened)).schema_version).toBe(NEXT)
     await migrate(opened.db, [...migrations, step(NEXT, 1), step(AFTER_NEXT, NEXT)])
-    const refusal = new RegExp(`later release has contracted.*version ${AFTER_NEXT}.*version ${NEXT} or later.*knows ${NEWEST}`)
+    const refusal = new RegExp(`later release removed parts.*version ${AFTER_NEXT}.*version ${NEXT} or later.*has version ${NEWEST}`)
     for (const start of [() => migrate(opened.db), () => checkSchema(opened.db)]) {
       await expect(start()).rejects.toThrow(FatalError)
       await expect(start()).rejects.toThrow(refusal)

@@ -14,7 +14,7 @@ describe('a connection to Postgres that was not made', () => {
     failed("Hostname/IP does not match certificate's altnames", 'ERR_TLS_CERT_ALTNAME_INVALID'),
   ])('because of its certificate does not suggest to check host and port: $message', (error) => {
     expect(connectionError(error).message).toBe(
-      `the certificate of the Postgres server is not trusted (${error.message}); name the CA that signed it with sslrootcert, and the host as the certificate does`,
+      `the certificate of the Postgres server is not trusted (${error.message}); set sslrootcert to the CA that signed it, and use the host name of the certificate`,
     )
   })
 
@@ -38,7 +38,7 @@ describe('a connection to Postgres that was not made', () => {
   it('because the server does not offer TLS says so', () => {
     const error = failed('The server does not support SSL connections')
     expect(connectionError(error).message).toBe(
-      `the Postgres server does not offer TLS (${error.message}); switch it on there, or remove it from the URL`,
+      `the Postgres server does not offer TLS (${error.message}); enable TLS there, or remove sslmode from the URL`,
     )
   })
 

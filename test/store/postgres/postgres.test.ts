@@ -31,17 +31,17 @@ async function accounts(db: Db): Promise<string[]> {
 /** After its first statement, cancels the connection's next statement with `part`, like `pg_cancel_backend`. @returns its result. */
 function cancelNext(part: string): Promise<unknown> {
   const send = pg.Client.prototype.query as (query: { text: string }) => Promise<unknown>
-  const cancelled = Promise.withResolvers<unknown>()
+  const canceled = Promise.withResolvers<unknown>()
   const spy = vi.spyOn(pg.Client.prototype, 'query')
   spy.mockImplementation(function (this: pg.Client, query: { text: string }) {
     if (!query.text.includes(part)) return send.call(this, query)
     spy.mockRestore()
     const text = query.text.replace('; ', '; select pg_cancel_backend(pg_backend_pid()), pg_sleep(60); ')
     const sent = send.call(this, { ...query, text })
-    cancelled.resolve(sent.catch((error: unknown) => error))
+    canceled.resolve(sent.catch((error: unknown) => error))
     return sent
   } as never)
-  return cancelled.promise
+  return canceled.promise
 }
 
 describe('Postgres', () => {
@@ -131,11 +131,11 @@ describe('Postgres', () => {
   it.each([
     ['begins a transaction', 'set local search_path'],
     ['notifies', 'notify'],
-  ])('keeps no connection in a broken transaction when it is cancelled while it %s', async (_, part) => {
+  ])('keeps no connection in a broken transaction when it is canceled while it %s', async (_, part) => {
     const own = await closedAtEnd(openAgain(place.config))
-    const cancelled = cancelNext(part)
+    const canceled = cancelNext(part)
     await own.write('test', async (tx) => tx.notifyOthers('outbox')).catch(() => {})
-    expect(await cancelled).toMatchObject({ code: '57014' })
+    expect(await canceled).toMatchObject({ code: '57014' })
     await new Promise(setImmediate)
     const look = () => own.write('test', async (tx) => await tx.all(sql`select 1 as one`))
     expect(await Promise.all([look(), look()])).toEqual([[{ one: 1 }], [{ one: 1 }]])

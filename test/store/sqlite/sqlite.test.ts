@@ -178,7 +178,7 @@ describe('SQLite', () => {
   it('refuses a file that is no database', async () => {
     const path = `${place.config.path}-text`
     writeFileSync(path, 'this is a text and no database, whatever its name may say'.repeat(100))
-    await expect(openAgain({ kind: 'sqlite', path })).rejects.toThrow(/is damaged or is no SQLite database/)
+    await expect(openAgain({ kind: 'sqlite', path })).rejects.toThrow(/is damaged or not an SQLite database/)
     mkdirSync(`${path}-folder`)
     await expect(openAgain({ kind: 'sqlite', path: `${path}-folder` })).rejects.toThrow(
       /-folder is a folder; set DATABASE_URL to a file in it$/,

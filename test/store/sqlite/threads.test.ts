@@ -70,6 +70,6 @@ it('a log that a reader prevents from being shortened is reported once, with ins
   await expect.poll(() => lines).toHaveLength(2)
   for (const line of lines)
     expect(JSON.parse(line).msg).toMatch(
-      /-wal has grown to 328 MB and cannot be shortened, because a backup or another process has been reading .*; end that/,
+      /-wal has grown to 328 MB and cannot be shortened\. Another process, such as a backup, has been reading .*\. End that process/,
     )
 })

@@ -68,7 +68,7 @@ describe('documents on other hosts', () => {
     ['https://other.example/a.pdf', 'does not list other.example'],
     ['https://docs.example:8443/a.pdf', 'does not list docs.example:8443'],
     ['https://user:secret@docs.example/a.pdf', 'password'],
-    ['https://10.0.0.1/a.pdf', 'private'],
+    ['https://10.0.0.1/a.pdf', 'which is blocked for documents'],
     ['https://169.254.169.254/latest', 'special address'],
     ['ftp://docs.example/a.pdf', 'only https'],
     ['//', 'not a URL'],
@@ -81,7 +81,9 @@ describe('documents on other hosts', () => {
     const lookup = (_: string, __: unknown, done: (error: null, all: { address: string; family: number }[]) => void) =>
       done(null, [{ address: '127.0.0.1', family: 4 }])
     const elsewhere = new Elsewhere({ hosts: ['docs.example'], proxy: {}, lookup })
-    await expect(elsewhere.get('https://docs.example/a.pdf', read, never)).rejects.toThrow('resolves to 127.0.0.1')
+    await expect(elsewhere.get('https://docs.example/a.pdf', read, never)).rejects.toThrow(
+      /resolves to 127\.0\.0\.1, which .* is blocked for documents$/,
+    )
     await elsewhere.close()
   })
 })

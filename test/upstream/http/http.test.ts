@@ -29,7 +29,7 @@ describe('limits', () => {
 
   test('a missing last byte times out', async () => {
     const { http } = await bench((_, response) => response.write('{'), times(LONG_MS, 100))
-    expect(await thrownBy(http.send(call, parts))).toMatchObject({ class: 'network', message: 'me: no whole answer within 100 ms' })
+    expect(await thrownBy(http.send(call, parts))).toMatchObject({ class: 'network', message: 'me: no complete answer within 100 ms' })
   })
 
   test('trap 52: the status of a failure counts without the end of its body', async () => {

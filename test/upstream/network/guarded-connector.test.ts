@@ -34,8 +34,12 @@ test('only HTTP/1.1 is offered', async () => {
 })
 
 test('the error for a refused address contains its name and the remedy', () => {
-  expect(refusedAddress('10.0.0.1', '10.0.0.1')).toMatch(/^10\.0\.0\.1 is a loopback, private .*\(allow_private\)$/)
-  expect(refusedAddress('localhost', 'localhost')).toMatch(/^localhost is a loopback, private .*\(allow_private\)$/)
+  expect(refusedAddress('10.0.0.1', '10.0.0.1')).toMatch(
+    /^10\.0\.0\.1 is a loopback, private .*which is blocked unless allow_private is set$/,
+  )
+  expect(refusedAddress('localhost', 'localhost')).toMatch(
+    /^localhost is a loopback, private .*which is blocked unless allow_private is set$/,
+  )
   expect(refusedAddress('ams.example', '10.0.0.1')).toMatch(/^ams\.example resolves to 10\.0\.0\.1, which is a loopback/)
-  expect(refusedAddress('ams.example', '0.0.0.0')).toMatch(/^ams\.example resolves to 0\.0\.0\.0, which is .* to every destination$/)
+  expect(refusedAddress('ams.example', '0.0.0.0')).toMatch(/^ams\.example resolves to 0\.0\.0\.0, which is .* for every destination$/)
 })

@@ -120,7 +120,7 @@ function List({ isDead }: { readonly isDead: boolean }) {
 }
 
 /**
- * Returns the selected rows of a list, and a function that sets them. If the filters change, no row is selected.
+ * Returns the selected rows of a list, and a function that sets them. A change of the filters clears the selection.
  * Otherwise the user could replay rows that aren't shown.
  * @param list text that identifies the list and its filters.
  */

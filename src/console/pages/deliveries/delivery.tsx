@@ -65,7 +65,7 @@ function StoredDelivery({ delivery, isFirst }: StoredProps) {
         ['Delivery', <Id key="id" id={delivery.delivery_id} />],
         ['Account', delivery.account],
         ['Received', <Moment key="came" at={delivery.received_at} />],
-        ['Settled', <Moment key="settled" at={delivery.settled_at} none="not yet" />],
+        ['Processing ended', <Moment key="settled" at={delivery.settled_at} none="not yet" />],
         ['Signed with', `webhook secret ${delivery.secret}`],
         ['Submission', <SubmissionOf key="of" {...delivery} />],
         ['Attempts', delivery.attempts],

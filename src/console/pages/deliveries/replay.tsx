@@ -37,8 +37,8 @@ function questionOf(n: number, scope = '') {
 }
 
 /**
- * Buttons that replay the selected deliveries, or all deliveries that match the filters. Before all are replayed, the
- * user sees their number and confirms.
+ * Buttons that replay the selected deliveries, or all deliveries that match the filters. Before a replay, the user sees
+ * the number of deliveries and confirms.
  */
 export function ReplayButtons({ chosen, filter, isEmpty, onDone }: ReplayProps) {
   const readAllAgain = useAction({
@@ -51,8 +51,10 @@ export function ReplayButtons({ chosen, filter, isEmpty, onDone }: ReplayProps) 
   })
   const askAll = async () => {
     const n = await replay(filter, true)
-    if (n > 0) return questionOf(n, 'All deliveries that match the filters, including further pages. ')
-    announce('No deliveries to replay. Each is already queued, or its body was deleted after the retention period.')
+    if (n > 0) return questionOf(n, 'This applies to all deliveries that match the filters, including further pages. ')
+    announce(
+      'No deliveries to replay. The matching deliveries are already queued, or their bodies were deleted after the retention period.',
+    )
     return null
   }
   const names = Object.keys(filter)

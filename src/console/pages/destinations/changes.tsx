@@ -28,7 +28,7 @@ type State = (typeof states)[number]
 /** Value of the query parameter `state` for all states. */
 const ANY = 'any'
 
-/** @returns the state to show first: the one that most needs attention. */
+/** @returns the state that most needs attention; `ANY` if no state needs attention. */
 function firstState(d: Destination): State | typeof ANY {
   if (d.dead > 0) return 'dead'
   if (d.unknown > 0) return 'unknown'
@@ -149,7 +149,7 @@ function columnsWith({ onRetry, onSkip, onMap }: RowActions): readonly Column<Pu
     )
   }
   return [
-    { id: 'seq', head: 'Seq', isNumber: true, cell: ({ seq }) => seq },
+    { id: 'seq', head: 'Number', isNumber: true, cell: ({ seq }) => seq },
     {
       id: 'what',
       head: 'Change',

@@ -10,7 +10,10 @@ interface DeadChangesProps {
   readonly total: number
 }
 
-/** Shows what a retry of all dead changes would send: the first few changes, and why changes failed. */
+/**
+ * Text of the question before all dead changes are retried. Names the first few changes, counts the others, and shows
+ * why changes failed.
+ */
 export function DeadChanges({ destination, total }: DeadChangesProps) {
   const { data } = useInfiniteQuery(outboxQuery({ destination, state: 'dead', limit: NAMED }))
   const { data: failures } = useQuery(failuresQuery(destination))

@@ -62,13 +62,16 @@ function Actions({ destination: d }: { readonly destination: Shown }) {
   const path = { params: { path: { name: d.destination } } }
   const pause = useAction({
     run: () => unwrap(api.POST('/api/v1/destinations/{name}/pause', { ...path, body: {} })),
-    done: () => `${d.destination} is paused. New changes are queued.`,
+    done: () => `${d.destination} is paused. New changes are queued, but not sent.`,
   })
   const resume = useAction({
     run: () => unwrap(api.POST('/api/v1/destinations/{name}/resume', path)),
     done: () => `${d.destination} resumed. Failed changes are retried now.`,
   })
-  const test = useAction({ run: () => unwrap(api.POST('/api/v1/destinations/{name}/test', path)), done: ({ text }) => text })
+  const test = useAction({
+    run: () => unwrap(api.POST('/api/v1/destinations/{name}/test', path)),
+    done: ({ text }) => `${d.destination}: ${text}`,
+  })
   const retry = useAction({
     run: () => unwrap(api.POST('/api/v1/outbox/retry', { body: { destination: d.destination, state: 'dead' } })),
     done: ({ changed }) => `${counted(changed, 'change')} queued for retry.`,
@@ -94,7 +97,7 @@ function Actions({ destination: d }: { readonly destination: Shown }) {
         })}
         onDo={() => retry.mutate()}
       >
-        Retry dead
+        Retry dead changes
       </ConfirmButton>
       <Button requires="operator" isSmall onClick={show(ResendDialog)}>
         Resend…

@@ -34,7 +34,7 @@ export function DestinationFacts({ destination: d }: { readonly destination: Des
                 .filter(Boolean)
                 .join(', '),
         ],
-        ['Latency, last day', latency_p50 === null ? '–' : `${seconds(latency_p50)} (slowest 1%: ${seconds(latency_p99)})`],
+        ['Latency, last day', latency_p50 === null ? '–' : `median ${seconds(latency_p50)} (slowest 1%: ${seconds(latency_p99)})`],
         [
           'Verification',
           <span key="verified">

@@ -28,7 +28,7 @@ export function Failures({ name }: { readonly name: string }) {
 
 function columnsFor(name: string): readonly Column<Failure>[] {
   return [
-    { id: 'changes', head: 'Changes', isNumber: true, cell: ({ changes }) => `${count(changes)} ×` },
+    { id: 'changes', head: 'Changes', isNumber: true, cell: ({ changes }) => count(changes) },
     {
       id: 'reason',
       head: 'Reason',
@@ -41,6 +41,6 @@ function columnsFor(name: string): readonly Column<Failure>[] {
     },
     { id: 'state', head: 'State', cell: ({ state }) => <Chip word={state} /> },
     { id: 'submissions', head: 'Submissions', isNumber: true, rank: 2, cell: ({ submissions }) => count(submissions) },
-    { id: 'last', head: 'Last', isNumber: true, cell: ({ last_at }) => <Age at={last_at} /> },
+    { id: 'last', head: 'Last failure', isNumber: true, cell: ({ last_at }) => <Age at={last_at} /> },
   ]
 }

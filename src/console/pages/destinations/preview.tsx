@@ -70,7 +70,7 @@ function Requests({ destination, look }: { readonly destination: string; readonl
   if (look.isIdle) return null
   if (look.error) return <Failed error={look.error} />
   if (look.data === undefined) return <Loading rows={4} />
-  if (look.data.items.length === 0) return <Empty>No such change for {destination} in the change log.</Empty>
+  if (look.data.items.length === 0) return <Empty>The change log has no such change for {destination}.</Empty>
   return (
     <ol className="previews stack" aria-label={`Requests to ${destination}`}>
       {look.data.items.map((change) => (
@@ -83,8 +83,8 @@ function Requests({ destination, look }: { readonly destination: string; readonl
 }
 
 /**
- * Shows the request that would be sent for a change. If there is none, shows why: the template fails, or the change
- * isn't sent.
+ * Shows the request that would be sent for a change. If no request would be sent, shows the reason, such as a filter,
+ * or an error of the template.
  */
 function Shown({ change }: { readonly change: Change }) {
   const { seq, entity, operation, request, not_sent, error } = change

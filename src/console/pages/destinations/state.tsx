@@ -16,7 +16,7 @@ export function StateChip({ destination: d }: { readonly destination: Destinatio
     d.held_streams > 0 && `${counted(d.held_streams, 'submission')} blocked`,
     d.unmapped_streams > 0 && `${counted(d.unmapped_streams, 'submission')} unmapped`,
   ].filter((part) => part !== false)
-  const circuit = d.state === 'active' && d.circuit === 'open' ? ['paused after failures'] : []
+  const circuit = d.state === 'active' && d.circuit === 'open' ? ['waiting after failures'] : []
   const words = [d.state ?? 'not started', ...circuit, ...stuck]
   if (d.state === 'active' && (stuck.length > 0 || circuit.length > 0)) {
     return <Chip word={d.state} tone={stuck.length > 0 ? 'bad' : 'waiting'} label={words.join(' · ')} />

@@ -55,7 +55,7 @@ function Answer({ destination, verified }: { readonly destination: string; reado
     <>
       <p>
         {destination} {presenceText(verified)}.{repaired > 0 && ` ${counted(repaired, 'change')} queued again.`}
-        {!complete && ' Verification is incomplete: the target stopped answering.'}
+        {!complete && ' Verification is incomplete: the destination stopped answering.'}
       </p>
       {changes.length > 0 && (
         <ul className="lines">

@@ -28,7 +28,7 @@ const columns: readonly Column<ApiChange>[] = [
   { id: 'kind', head: 'Difference', cell: ({ kind }) => kind },
   { id: 'type', head: 'Type', rank: 2, cell: ({ type }) => type },
   { id: 'account', head: 'Account', rank: 2, cell: ({ account }) => account },
-  { id: 'answers', head: 'Answers', isNumber: true, rank: 2, cell: ({ answers }) => answers },
+  { id: 'answers', head: 'Times seen', isNumber: true, rank: 2, cell: ({ answers }) => answers },
   { id: 'first', head: headOf('first_seen_at'), isNumber: true, cell: ({ first_seen_at }) => <Age at={first_seen_at} /> },
   { id: 'last', head: headOf('last_seen_at'), isNumber: true, rank: 2, cell: ({ last_seen_at }) => <Age at={last_seen_at} /> },
 ]

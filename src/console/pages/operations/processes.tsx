@@ -60,7 +60,7 @@ function Status() {
               status.counted_at !== null && ['Counted', <AsOf key="counted" at={status.counted_at} />],
               ['Version', status.version],
               ['Database', status.database],
-              ['Change log', `${status.change_log.first_seq} to ${status.change_log.last_seq}`],
+              ['Change log', `changes ${status.change_log.first_seq} to ${status.change_log.last_seq}`],
               status.backup !== null && ['Last backup', <Age key="made" at={status.backup.made_at} />],
               status.backup !== null && ['Last test restore', <Age key="tried" at={status.backup.tried_at} />],
             ]}

@@ -74,8 +74,8 @@ function nameNow(): string {
 }
 
 function reloadText({ applied, needs_restart, from_environment }: Schemas['Reloaded']): string {
-  const parts = [applied.length === 0 ? 'No changed setting applies without a restart.' : `Applied: ${applied.join('; ')}.`]
+  const parts = [applied.length === 0 ? 'No setting changed that applies without a restart.' : `Applied: ${applied.join('; ')}.`]
   if (needs_restart.length > 0) parts.push(`Restart to apply: ${needs_restart.join(', ')}.`)
-  if (from_environment.length > 0) parts.push(`Reload doesn't re-read environment variables (.env): after changing one, restart.`)
+  if (from_environment.length > 0) parts.push(`Reload doesn't re-read environment variables (.env). After changing one, restart.`)
   return parts.join(' ')
 }

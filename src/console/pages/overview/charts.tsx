@@ -11,7 +11,7 @@ import { type Line, SmallChart } from './small-chart.tsx'
 
 type History = Schemas['History']
 
-const names: Readonly<Record<Window, string>> = { '1h': 'Last hour', '24h': 'Day', '7d': 'Week', '30d': 'Month' }
+const names: Readonly<Record<Window, string>> = { '1h': 'Last hour', '24h': 'Last day', '7d': 'Last week', '30d': 'Last month' }
 
 const spans: Readonly<Record<Window, string>> = { '1h': 'hour', '24h': 'day', '7d': 'week', '30d': 'month' }
 
@@ -42,7 +42,7 @@ export function Charts() {
 const MINUTE_S = 60
 const HOUR_S = 3_600
 const DAY_S = 86_400
-/** Distances in seconds that labels on an axis of durations may have. */
+/** Possible distances in seconds between the labels on an axis of durations. */
 const DURATIONS_S = [
   ...[0.001, 0.01, 0.1].flatMap((unit) => [1, 2, 5].map((n) => n * unit)),
   ...[1, 2, 5, 10, 15, 30],
@@ -62,7 +62,7 @@ interface FourProps {
 function Four({ history, span }: FourProps) {
   const { deliveries, lost, lag, upstream, queues } = history
   const waiting = queues.map(({ label, now }) => `${label} ${now === null ? '–' : count(now)}`).join(', ')
-  const none = `No data in this ${span}`
+  const none = `No data in the last ${span}`
   const from = firstStep(history)
   const common = { steps: history.steps.slice(from), none }
   const since = (lines: readonly Line[]) => lines.map((line) => ({ ...line, values: line.values.slice(from) }))
@@ -72,15 +72,15 @@ function Four({ history, span }: FourProps) {
         {...common}
         isCount
         title="Deliveries"
-        now={`${counted(sum(deliveries), 'delivery', 'deliveries')} received; last count of waiting: ${waiting || 'none'}`}
-        lines={since(coloured(deliveries).map((line) => ({ ...line, label: answerWord(line.label) })))}
+        now={`${counted(sum(deliveries), 'delivery', 'deliveries')} received. Waiting at the last count: ${waiting || 'none'}`}
+        lines={since(withHues(deliveries).map((line) => ({ ...line, label: answerWord(line.label) })))}
       />
       <SmallChart
         {...common}
         isCount
         title="Lost webhooks"
         now={`${sum(lost) === 0 ? 'None lost' : `${count(sum(lost))} lost, all found by polling`}`}
-        lines={since(coloured(lost).map((line) => ({ ...line, label: wordOf(line.label) })))}
+        lines={since(withHues(lost).map((line) => ({ ...line, label: wordOf(line.label) })))}
       />
       <SmallChart
         {...common}
@@ -100,7 +100,7 @@ function Four({ history, span }: FourProps) {
         isCount
         title="Requests to the service"
         now={requestsText(upstream) ?? none}
-        lines={since(coloured(upstream).map((line) => ({ ...line, label: requestWords[line.label] ?? line.label })))}
+        lines={since(withHues(upstream).map((line) => ({ ...line, label: requestWords[line.label] ?? line.label })))}
       />
     </div>
   )
@@ -109,25 +109,28 @@ function Four({ history, span }: FourProps) {
 const MIN_STEPS = 12
 
 /**
- * @returns the index of the first step to show: the step before the first data, or earlier, so that at least 12 steps
- * are shown.
+ * @returns the index of the first time step to show: the step before the first data. The index is lower if fewer than
+ * 12 steps would be shown, and 0 if there is no data.
  */
 function firstStep({ steps, deliveries, lost, upstream }: History): number {
   const first = steps.findIndex((_, step) => [...deliveries, ...lost, ...upstream].some(({ values }) => (values[step] ?? 0) > 0))
   return first < 0 ? 0 : Math.max(0, Math.min(first - 1, steps.length - MIN_STEPS))
 }
 
-function coloured(all: History['upstream']): Line[] {
+function withHues(all: History['upstream']): Line[] {
   const lines = all.filter(({ total }) => total > 0)
   const hues = huesOf(lines.map(({ label }) => label))
   return lines.map((line, index) => ({ ...line, hue: hues[index] ?? 'unknown' }))
 }
 
-/** @returns a text with the median, the 99th percentile, and the peak of the delays; null if there are no data. */
+/**
+ * @returns a text with the median and the 99th percentile of the delays. If a time step has a higher 99th percentile,
+ * the text also has the highest one. Null if there is no data.
+ */
 function lagText({ mirror, push }: History['lag']): string | null {
   const textOf = ({ p50, p99, p99_values }: History['lag']['mirror'], to: string) => {
     const peak = Math.max(...p99_values.map((value) => value ?? 0))
-    return `${seconds(p50)} to ${to} (slowest 1%: ${seconds(p99)}${peak > (p99 ?? 0) ? `, peak ${seconds(peak)}` : ''})`
+    return `median ${seconds(p50)} to ${to} (slowest 1%: ${seconds(p99)}${peak > (p99 ?? 0) ? `, peak ${seconds(peak)}` : ''})`
   }
   const parts = [mirror.p50 !== null && textOf(mirror, 'the mirror'), push.p50 !== null && textOf(push, 'destinations')].filter(
     (part) => part !== false,

@@ -18,10 +18,10 @@ interface OpenQuestion extends Question {
 }
 
 interface Fix {
-  /** Label of the button. */
+  /** Label of the button that fixes the issue. */
   readonly verb: string
   readonly done: string
-  /** Question to confirm an action on several items. The question states how many. */
+  /** Question to confirm an action on several items. The question states the number of items. */
   readonly question?: { readonly label: (n: number) => string; readonly text: (n: number, issue: Issue) => ReactNode }
 }
 
@@ -140,7 +140,7 @@ async function countOf({ fix, count: known }: Issue): Promise<number> {
   return changed ?? replayed ?? known
 }
 
-/** Shows how to fix an issue that isn't fixed by one request: a page, a command, or a section of the runbook. */
+/** Shows how to fix an issue without a fix button: a link to a page, a command, or a section of the runbook. */
 function FixHint({ issue: { destination, run_id, kind, fix } }: { readonly issue: Issue }) {
   const { account, state: ofInput } = fix.input ?? {}
   const link = (text: string | undefined, to: LinkProps) => (
@@ -158,8 +158,8 @@ function FixHint({ issue: { destination, run_id, kind, fix } }: { readonly issue
 }
 
 /**
- * For issues whose fix is in the runbook: the page that shows the cause, by kind of issue. Other kinds link to the list
- * of alarms.
+ * Pages that show the cause of an issue whose fix is in the runbook, by kind of issue. Other kinds link to the list of
+ * alarms.
  */
 const runbookPages: Readonly<
   Record<string, { readonly to: '/operations' | '/deliveries'; readonly hash?: string; readonly name: string }>

@@ -58,7 +58,7 @@ function whatHappened({ what, market_name }: Found): string {
 
 function Webhook({ found: { lost, before_tracked } }: { readonly found: Found }) {
   if (!lost) return <Chip word="late" tone="waiting" />
-  return before_tracked ? <Chip word="lost, older than tracking" tone="bad" /> : <Chip word="lost" tone="bad" />
+  return before_tracked ? <Chip word="lost, before tracking" tone="bad" /> : <Chip word="lost" tone="bad" />
 }
 
 function howFound({ occurred_at, known_at, known_via }: Found): string {

@@ -22,8 +22,8 @@ const Charts = lazy(async () => {
 })
 
 /**
- * If `Intl` rejects the browser's language, such as `en-US@posix`, replaces the language. Otherwise the
- * charts would fail.
+ * If `Intl` rejects the browser's language, such as `en-US@posix`, sets the language to `en-US`. Otherwise the charts
+ * would fail.
  */
 function repairLanguage(): void {
   try {
@@ -127,7 +127,7 @@ function Figures({ overview }: { readonly overview: Shown }) {
           note={stuck.length > 0 && <Link to="/destinations">{stuck.map((part) => counted(...part)).join(', ')}</Link>}
         >
           {oldestUnsent ? (
-            <WordAndAge word="since" at={oldestUnsent} />
+            <WordAndAge word="oldest" at={oldestUnsent} />
           ) : stuck.length > 0 ? (
             `${count(stuck.reduce((sum, [n]) => sum + n, 0))} to resolve`
           ) : (

@@ -27,7 +27,7 @@ interface SmallChartProps {
 }
 
 const HEIGHT_PX = 120
-/** Shows the crosshair at the same time in all charts. */
+/** Shows the crosshair in all charts, at the same point in time. */
 const crosshair = uPlot.sync('console')
 const bars: uPlot.Series.PathBuilder = (...given) => uPlot.paths.bars?.({ size: [0.8, 24], align: 1 })(...given) ?? null
 
@@ -71,8 +71,8 @@ export function SmallChart({ title, now, steps, lines, format = count, increment
 }
 
 /**
- * Stacks lines: adds to each line's values those of all later lines. The first line is then the highest, and the chart
- * draws it first, behind the others.
+ * Stacks lines: each value becomes the sum of itself and the values of all later lines. The first line is then the
+ * highest, and the chart draws it first, behind the others.
  */
 function stacked(lines: readonly Line[]): (number | null)[][] {
   return lines.map((line, at) =>
@@ -98,7 +98,7 @@ interface Latest {
   readonly current: { readonly lines: readonly Line[]; readonly format: (value: number) => string; readonly isCount: boolean }
 }
 
-/** Selects values whose neighbors are missing. They are drawn as dots, because a line needs two values. */
+/** Selects values whose neighbors are missing. Such values are drawn as dots, because a line needs two values. */
 const isolated: uPlot.Series.Points.Filter = (chart, series) => {
   const values: readonly (number | null | undefined)[] = Array.from(chart.data[series] ?? [])
   return values.flatMap((value, at) => (value != null && values[at - 1] == null && values[at + 1] == null ? [at] : []))
@@ -108,13 +108,13 @@ const isolated: uPlot.Series.Points.Filter = (chart, series) => {
 function optionsFor(element: HTMLElement, latest: Latest, increments?: readonly number[]): uPlot.Options {
   const { lines, format, isCount } = latest.current
   const style = getComputedStyle(element)
-  const colour = (name: string) => style.getPropertyValue(`--${name}`).trim() || 'gray'
+  const cssValue = (name: string) => style.getPropertyValue(`--${name}`).trim() || 'gray'
   // A canvas can't use light-dark() colors. Let the browser compute the color for an element instead.
   const probe = document.createElement('span')
   element.append(probe)
   const computed = (name: string) => {
     probe.style.color = `var(--${name})`
-    return getComputedStyle(probe).color || colour(name)
+    return getComputedStyle(probe).color || cssValue(name)
   }
   const axis = {
     stroke: computed('quiet'),

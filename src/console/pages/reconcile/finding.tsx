@@ -46,7 +46,10 @@ function valueText(column: string, value: unknown): string {
   return column.endsWith(CENTS) && typeof value === 'number' ? money(value) : textOf(value)
 }
 
-/** @returns the table, the record's short id, and a colon as text. A submission's id is left out. */
+/**
+ * @returns the start of a line: the record's table and short id, then a colon. If the record is a submission, omits the
+ * id. '' if the finding names no table.
+ */
 function recordOf({ entity, entity_id }: Shown): string {
   if (entity === null) return ''
   const key = parseJson(entity_id ?? '')

@@ -64,7 +64,7 @@ function StartForm() {
         Active submissions only
       </Check>
       <Button type="submit" requires="operator" kind="primary" isSmall isBusy={start.isPending}>
-        Start reconcile
+        Start run
       </Button>
     </Form>
   )

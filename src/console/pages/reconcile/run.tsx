@@ -31,8 +31,12 @@ const groups: readonly (readonly [Schemas['ReconcileFinding']['kind'], string, s
     'The mirror has this record and the service no longer shows it. The record is marked, not deleted.',
   ],
   ['moved', 'Changed since the last read', 'The service changed this record after the mirror last read it. No action required.'],
-  ['undelivered', 'Possibly missing at a destination', 'A destination may lack this change.'],
-  ['lost', 'Gaps in the change log', 'These change numbers have no row.'],
+  [
+    'undelivered',
+    'Possibly missing at a destination',
+    'A destination may lack this change. Look for it there, then retry or skip it under Destinations.',
+  ],
+  ['lost', 'Gaps in the change log', 'These changes were deleted from the change log and cannot be restored.'],
   ['unreadable', 'Could not be checked', 'The service rejected the request, or its answer could not be read.'],
 ]
 
@@ -94,7 +98,7 @@ function Content({ run }: { readonly run: Shown }) {
 
 function Progress({ run }: { readonly run: Shown }) {
   const { submissions_done: done, submissions_total: total, started_at, updated_at } = run
-  if (run.state === 'requested') return <p className="quiet number table-text">Queued. Starts when a worker is free.</p>
+  if (run.state === 'requested') return <p className="quiet number table-text">Queued. The run starts when a process is free.</p>
   const tookMs = started_at === null ? 0 : Date.parse(run.ended_at ?? updated_at) - Date.parse(started_at)
   const rate = tookMs > 0 ? done / (tookMs / 1_000) : 0
   const left = rate > 0 ? durationText(((total - done) / rate) * 1_000) : null

@@ -15,7 +15,7 @@ export function AsOf({ shown }: { readonly shown?: View['as_of'] }) {
       </label>{' '}
       {shown && (
         <>
-          As the mirror knew it at <Moment at={shown.at} />. Earlier times can be shown since <Moment at={shown.since} />.{' '}
+          As the mirror knew it at <Moment at={shown.at} />. The earliest time that can be shown is <Moment at={shown.since} />.{' '}
           <button type="button" className="button small" onClick={() => set({ at: '' })}>
             Show current
           </button>

@@ -52,8 +52,8 @@ export function Destinations({ view }: { readonly view: View }) {
 }
 
 /**
- * @returns how many of the submission's changes are stuck or waiting at a destination, and the word and color
- * of the chip.
+ * @returns `stuck` and `open`: how many of the submission's changes are stuck or waiting at the destination.
+ * `tone` and `word`: color and word of the chip.
  */
 function statusOf(r: Reached) {
   const stuck = r.dead + r.unknown + r.unmapped + r.held
@@ -138,7 +138,7 @@ function PartialText({ reached: r }: { readonly reached: Reached }) {
     <>
       received {count(r.delivered)} of {counted(total, 'change')}
       {texts.length > 0 && `: ${texts.join(', ')}`}
-      {r.oldest_waiting_at !== null && <WordAndAge word="; oldest waiting since" at={r.oldest_waiting_at} />}.
+      {r.oldest_waiting_at !== null && <WordAndAge word="; oldest queued" at={r.oldest_waiting_at} />}.
     </>
   )
 }

@@ -31,7 +31,7 @@ const tables: readonly (readonly [table: string, title: string, columns: readonl
 /** Tables whose keys are hashes. Their rows are sorted by content, because the order of hashes has no meaning. */
 const BY_CONTENT = new Set(['facts', 'documents_on_file'])
 
-/** Parts that an answer of the service may lack, by the table that the part fills. */
+/** By table: the part of the service's answer that fills the table. An answer may lack this part. */
 const parts: Readonly<Record<string, 'quote_history' | 'assessment'>> = {
   quote_history: 'quote_history',
   program_assessments: 'assessment',
@@ -72,7 +72,7 @@ const freshness: readonly Column<View['freshness'][number]>[] = [
   { id: 'replay', head: headOf('last_full_read_at'), isNumber: true, cell: ({ last_full_read_at }) => <Age at={last_full_read_at} /> },
 ]
 
-/** @returns those of the wanted columns that exist. If fewer than two exist, the first six columns that have values. */
+/** @returns the wanted columns that exist. If fewer than two exist, returns the first six columns that have values. */
 function columnsOf(rows: readonly Row[], wanted: readonly string[]): readonly string[] {
   const [first] = rows
   const existing = wanted.filter((column) => first && column in first)

@@ -23,11 +23,11 @@ export function Outstanding({ view }: { readonly view: View }) {
   const [n, m] = [open, others].map((groups) => groups.reduce((sum, { lines }) => sum + lines.length, 0)) as [number, number]
   return (
     <Section title="Open items" actions={n > 0 && <span className="quiet">{counted(n, 'item')}</span>}>
-      {n + m === 0 && <Empty>No outstanding items.</Empty>}
+      {n + m === 0 && <Empty>No open items.</Empty>}
       <Groups groups={open} />
       {m > 0 && (
         <details className="folded">
-          <summary>{counted(m, 'item')} for markets not bound</summary>
+          <summary>{counted(m, 'item')} for markets that are not bound</summary>
           <Groups groups={others} />
         </details>
       )}
@@ -38,8 +38,8 @@ export function Outstanding({ view }: { readonly view: View }) {
 interface Group {
   readonly market: string
   /**
-   * Items of the market. If several markets need the same item, it is one entry, as in the count in the
-   * list of submissions.
+   * One entry for each open item. An entry contains the item's rows: one row for each market that needs the item. The
+   * list of submissions counts the same entries.
    */
   readonly lines: readonly (readonly [Item, ...Item[]])[]
 }
@@ -64,7 +64,7 @@ function Groups({ groups }: { readonly groups: readonly Group[] }) {
 }
 
 function keyOf({ source, item_key, label, bind_request_id }: Item, index: number): string {
-  // Merge only rows from `outstanding`, because only these repeat an item for each market.
+  // Merge only rows from `outstanding`, because only `outstanding` repeats an item for each market.
   return source === 'outstanding' ? `${source} ${item_key}` : `${source} ${item_key} ${label} ${bind_request_id} ${index}`
 }
 

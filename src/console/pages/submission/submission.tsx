@@ -121,12 +121,12 @@ function Header({ view }: { readonly view: View }) {
         </Figure>
         {completeness !== null && (
           <>
-            <Figure name={headOf('oldest_read_at')} description="Oldest of the last reads of each part">
+            <Figure name={headOf('oldest_read_at')} description="Last read of the part that was read longest ago">
               <Age at={summary.oldest_read_at} none="never" />
             </Figure>
             <Figure name={headOf('reconciled_at')} description="Last reconcile run without differences">
               <Age at={summary.reconciled_at} none="not yet" />{' '}
-              {completeness.unconfirmed && <span className="quiet">without {completeness.unconfirmed.replaceAll('_', ' ')}</span>}
+              {completeness.unconfirmed && <span className="quiet">except {completeness.unconfirmed.replaceAll('_', ' ')}</span>}
             </Figure>
           </>
         )}

@@ -199,13 +199,13 @@ function Pushes({ item }: { readonly item: Item }) {
           {state === 'delivered' ? (
             <span className="quiet" title={`delivered${delivered_at ? `, ${bothTimes(delivered_at)}` : ''}`}>
               <Check aria-label="delivered to" /> {destination}
-              {resent && ', again'}
+              {resent && ', sent again'}
             </span>
           ) : (
             <>
               <span>
                 {destination}
-                {resent && ', again'}
+                {resent && ', sent again'}
               </span>{' '}
               <Chip word={state} />
             </>

@@ -27,9 +27,7 @@ interface StaleNoteProps {
   readonly part: 'rail' | 'quote_history' | 'assessment'
 }
 
-/**
- * Says that the service's last answer left out this part of the submission. Shows nothing if the answer had the part.
- */
+/** A note that the service's latest answer lacks a part of the submission. Shows nothing if the answer has the part. */
 export function StaleNote({ view, part }: StaleNoteProps) {
   const [row] = view.tables.submissions ?? []
   if (!row?.state_read_at) return null
@@ -37,7 +35,7 @@ export function StaleNote({ view, part }: StaleNoteProps) {
   if (readAt === row.state_read_at) return null
   return (
     <p className="quiet">
-      Missing from the service's last answer. Last read: <Age at={readAt} none="never" />
+      The last answer of the service lacked this data. Last read: <Age at={readAt} none="never" />
     </p>
   )
 }

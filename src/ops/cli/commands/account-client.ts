@@ -16,7 +16,8 @@ interface Reading {
 }
 
 /**
- * Calls `work` with a client of an account. The process is registered from before the first request until `work` ends.
+ * Calls `work` with a client of an account. Registers this process before the first request. The registration ends with
+ * `work`.
  * Registered processes share the request rate with `serve`. They also share pauses that the service asks for.
  */
 export async function withAccountClient<T>(

@@ -37,7 +37,7 @@ export interface Parts {
   serve(load: () => Promise<Config>, role: Exclude<ProcessRole, 'sync' | 'reconcile' | 'verify'>): Promise<void>
   /** Serves the emulator until the host's signal aborts. @param options command-line options. */
   sandbox(options: Readonly<Record<string, unknown>>): Promise<void>
-  /** @returns true if service, mirror and AMS agree at the end. */
+  /** @returns true if service, mirror, and AMS agree at the end, and the exported record is valid. */
   demo(options: DemoCommandOptions): Promise<boolean>
 }
 
@@ -92,14 +92,15 @@ export async function withStore(c: CommandContext, use: StoreUse, work: (store: 
   try {
     if (use.prepare && config.migrateOnStart) await migrate(db, undefined, migrating(c))
     else await checkSchema(db)
-    // Like `serve`, begin a new log epoch in a restored database before applying data.
+    // Like `serve`, a command that applies data begins a new log epoch in a restored database. A command that
+    // only reads fails if the table `mirror_info` has no row.
     if (use.looksOnly) await refuseWithoutInfo(db)
     else if (use.accounts === 'needed') {
       const epoch = await checkLogEpoch(db)
       // Print the new epoch now: `serve` reports only an epoch that it begins itself.
       if (epoch !== null) c.host.stderr.write(`${newEpochText(epoch)}\n`)
     }
-    // Print the path of a created database. In the wrong folder, the command would create one that `serve` doesn't use.
+    // Print the path of a created database. If the folder is wrong, `serve` doesn't use this database.
     if (isMissing) c.host.stderr.write(`created a new database at ${resolve(database.path)}; to use another one, set DATABASE_URL\n`)
     await work({ config, db, log })
   } finally {
@@ -132,7 +133,7 @@ async function refuseWithoutInfo(db: Db): Promise<void> {
   throw new PermanentError(`the row of mirror_info was deleted; ${advice}`)
 }
 
-/** Options of a migration: prints what the migration waits for. Stopping the command ends the wait. */
+/** @returns options for a migration. The migration prints what it waits for. Stopping the command ends the wait. */
 export function migrating({ host }: CommandContext): MigrateOptions {
   return { onWait: (sentence) => void host.stderr.write(`${sentence}\n`), signal: host.signal }
 }

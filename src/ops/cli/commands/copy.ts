@@ -34,11 +34,9 @@ interface CopyOptions {
 export function addCopy(program: Command, c: CommandContext): void {
   program
     .command('copy')
-    .description(
-      'move the mirror from SQLite to Postgres or back, with its change log, cursors, inbox and outbox; first stop `serve`, or run only `serve --role receive`',
-    )
+    .description('move the mirror from SQLite to Postgres or back; first stop `serve`, or run only `serve --role receive`')
     .option('--to <url>', 'the target database, such as sqlite:data/mirror.db; it must be empty, or have an interrupted copy to continue')
-    .option('--to-file <file>', 'a file with the target URL, for a URL with a password, which other users could see in the process list')
+    .option('--to-file <file>', 'a file with the target URL; keeps its password out of the process list')
     .option('--schema <name>', 'the target schema in Postgres (default: mirror)')
     .option('--documents-to <folder>', 'a folder to copy the documents to (default: they stay in place, and are checked)')
     .option('--json', 'as JSON, for programs')

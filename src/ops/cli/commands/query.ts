@@ -43,7 +43,7 @@ async function query(c: CommandContext, argument: string, options: QueryOptions)
   const { clock, host } = c
   const sql = argument === '-' ? await text(host.stdin) : argument
   const write = (piece: string) => void host.stdout.write(piece)
-  // Write bytes, because the output escapes control characters in strings.
+  // To a file or pipe, write bytes, because the output escapes control characters in strings.
   const writeCsv = (piece: string) => void host.stdout.write(host.stdout.isTTY ? piece.replaceAll('\r\n', '\n') : Buffer.from(piece))
   const answer = options.csv ? csvAnswer(writeCsv) : options.json ? jsonAnswer(write) : tableAnswer(write, widthOf(c))
   const isCut = await runQuery(database, { sql, limit, timeoutMs }, { clock, signal: host.signal }, (part) => answer.add(part))
@@ -51,7 +51,7 @@ async function query(c: CommandContext, argument: string, options: QueryOptions)
   if (isCut) host.stderr.write(`more than ${limit} rows match; raise --limit\n`)
 }
 
-/** Writes query results as they arrive. */
+/** Takes the parts of a query's answer as they arrive, and writes them. */
 interface QueryAnswer {
   add(part: AnswerPart): void
   /** Writes the rest of the output, after the last part. */
@@ -61,7 +61,7 @@ interface QueryAnswer {
 type Write = (text: string) => void
 type Rows = readonly (readonly Json[])[]
 
-/** Writes an aligned table after the last row. */
+/** Writes an aligned table. Needs all rows, so writes nothing before `end`. */
 function tableAnswer(write: Write, width: number): QueryAnswer {
   let headings: readonly string[] = []
   const rows: Cell[][] = []

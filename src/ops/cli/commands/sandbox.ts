@@ -2,7 +2,10 @@ import type { Command } from 'commander'
 import { UsageError } from '../../../base/errors.ts'
 import type { CommandContext } from './context.ts'
 
-/** Settings of a real service. If one is set, the emulator refuses to start. If `isOwn`, only CONFIG_FILE counts. */
+/**
+ * Names of settings of a real service. The emulator refuses to start if one is set. If the settings belong to a sandbox
+ * (`isOwn`), only CONFIG_FILE prevents the start.
+ */
 const PRODUCTION = /^(BROKER_API_.+|WEBHOOK_SECRETS(_FILE)?|CONFIG_FILE)$/
 
 /** @returns true if the settings belong to a sandbox, because the base URL has a loopback host. */

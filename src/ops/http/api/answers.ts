@@ -50,7 +50,7 @@ export function answersAbout<T extends z.ZodType>(description: string, schema: T
   return { ...answers(description, schema), 404: notFound }
 }
 
-/** Answers of a route that a client calls repeatedly, each time with the position that the last answer contained. */
+/** Answers of a route that a client calls repeatedly, each time with the position from the previous answer. */
 export function answersSince<T extends z.ZodType>(description: string, schema: T) {
   return { ...answersAbout(description, schema), 409: conflict, 410: gone }
 }
@@ -62,7 +62,7 @@ export function answersOfAction<T extends z.ZodType>(description: string, schema
 const longPart = { 414: refusal('a part of the path is too long') }
 const unreadableBody = { 413: refusal('the body is too large'), 415: refusal('unsupported content type') }
 
-/** Adds the answers 414 (path too long), 413 and 415 (body) to the description of each route that can give them. */
+/** Describes the answers 414 (path too long), 413 and 415 (body) of each route that can give them. */
 export const describeForms: onRouteHookHandler = (route) => {
   const isRead = route.method === 'GET' || route.method === 'HEAD'
   const forms = { ...(route.url.includes(':') && longPart), ...(!isRead && unreadableBody) }

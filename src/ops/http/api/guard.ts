@@ -113,7 +113,7 @@ function isRead({ method }: FastifyRequest): boolean {
 /** If the role is insufficient, answers 403 before the body is read. @returns undefined if the role is sufficient. */
 function refuseWeakRole({ name, role }: Holder, request: FastifyRequest, reply: FastifyReply): FastifyReply | undefined {
   const needed = request.routeOptions.config.role
-  // An unknown route has no role. The answer is 404 later.
+  // An unknown route requires no role. The router answers 404 later.
   if (needed === undefined || includesRole(role, needed)) return undefined
   return refuse(reply, 403, [`requires the ${needed} role; ${name} has the ${role} role`])
 }

@@ -48,7 +48,7 @@ function problemText(status: number, problems: readonly string[], facts: Refusal
 
 /**
  * Answers a request whose route failed. Logs an unexpected error without sending its text.
- * If `error` is the reason of `signal`, the process is stopping, and the answer is 503.
+ * If `error` is the abort reason of `signal`, the process is stopping, and the answer is 503.
  */
 export function refuseError(
   p: Pick<AdminParts, 'log' | 'signal'>,

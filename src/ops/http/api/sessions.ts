@@ -104,8 +104,8 @@ export class Sessions {
 }
 
 /**
- * Deletes sessions whose token or provider was removed or replaced. Runs at each start and reload.
- * Otherwise, such a session would work again if the old token came back.
+ * Deletes sessions whose token or provider was removed or replaced.
+ * Otherwise, such a session would work again if the old token came back. Runs at each start and reload.
  */
 export async function endLapsedSessions(db: Db, config: Config, log: Pick<Log, 'warn'>): Promise<void> {
   const passes = (session: ConsoleSession) => {
@@ -115,7 +115,7 @@ export async function endLapsedSessions(db: Db, config: Config, log: Pick<Log, '
   await endSessions(db, passes).catch((error: unknown) => {
     log.warn(
       { err: error },
-      `sessions of removed tokens could not be deleted: ${messageOf(error)}. They work again if the token comes back`,
+      `sessions of removed tokens could not be deleted: ${messageOf(error)}. They work again if the same tokens are configured again`,
     )
   })
 }

@@ -115,7 +115,10 @@ export class Provider {
   }
 }
 
-/** @returns the messages of an error and its cause. Omits a SyntaxError as cause, because it repeats the answer. */
+/**
+ * @returns the messages of an error and its cause. Omits a cause that is a SyntaxError, because
+ * its message repeats the provider's answer.
+ */
 function causeOf(error: unknown): string {
   const isSafe = error instanceof Error && error.cause instanceof Error && !(error.cause instanceof SyntaxError)
   const cause = isSafe ? `: ${(error.cause as Error).message}` : ''

@@ -14,7 +14,7 @@ import { ownUrlOf } from '../own-host.ts'
 const MINUTE_S = 60
 /** Wrong tokens that one address may send per minute. */
 const MOST_TRIES = 10
-/** Most characters of a pasted token, including its name, its role and white space. */
+/** Maximum characters of a pasted token, including its name, its role and white space. */
 const LONGEST_PASTED = 1_024
 
 const who = record('Session', {
@@ -51,7 +51,7 @@ export function addSession(api: Api, p: AdminParts, sessions: Sessions): void {
     if (!holder || id === null) {
       failures.note(ip, p.clock.steady())
       p.log.warn({ address: ip }, 'rejected a sign-in with a token that is not in OPS_TOKENS')
-      return refuse(reply, 401, ['Token not recognised'])
+      return refuse(reply, 401, ['The token is not valid. Check it, and sign in again'])
     }
     request.who = holder.name
     const replaced = sessionIdOf(request)

@@ -17,10 +17,10 @@ describe.each(testDatabases)('accounts and submissions by the admin routes, on $
   const rig = adminRigForEach(database)
 
   it('lists the accounts as the command does', async () => {
-    await stopAccount(rig.db, 'default', 'suspended', 'the service refuses its credentials', 60_000)
+    await stopAccount(rig.db, 'default', 'suspended', 'the service rejects its credentials', 60_000)
     const answer = await rig.ask<{ items: unknown[] }>('GET', '/accounts')
     expect(answer.json).toEqual(json(await runHere(['account', 'list', '--json'], rig.env)))
-    expect(answer.json.items).toMatchObject([{ account: 'default', state: 'suspended', reason: 'the service refuses its credentials' }])
+    expect(answer.json.items).toMatchObject([{ account: 'default', state: 'suspended', reason: 'the service rejects its credentials' }])
   })
 
   it('shows when each credential last got a token', async () => {
@@ -53,7 +53,7 @@ describe.each(testDatabases)('accounts and submissions by the admin routes, on $
       { who: 'alice', ...note },
       { who: 'command', ...note },
     ])
-    expect(await resume('other')).toMatchObject(refusal(404, 'unknown account "other"; there is default'))
+    expect(await resume('other')).toMatchObject(refusal(404, 'unknown account "other"; known: default'))
   })
 
   it('does not resume an account that is not served', async () => {
@@ -75,7 +75,7 @@ describe.each(testDatabases)('accounts and submissions by the admin routes, on $
       { submission_id: TWO, tracked_via: 'command' },
     ])
     expect(await track({ ids: [ONE], account: 'other' })).toMatchObject(
-      refusal(422, 'account: the settings have no account "other"; there is default'),
+      refusal(422, 'account: the settings have no account "other"; known: default'),
     )
     expect((await track({ ids: [] })).status).toBe(400)
     expect((await runHere(['track', ONE], rig.env)).out).toBe('0 new submissions tracked in account default; 1 already tracked\n')

@@ -93,7 +93,7 @@ describe.each(testDatabases)('mappings by the admin routes, on $name', (database
     const rows = [id(1), 'x'].map((submission_id) => ({ submission_id, client: 'C-1' }))
     const second = ['row 2: "x" is not a submission id (a uuid)', 'nothing was stored']
     expect(await store({ rows })).toMatchObject({ status: 400, json: { problems: second } })
-    expect(await store({ rows: [{ submission_id: id(1), client: 'C-1', colour: 'red' }] })).toMatchObject({ status: 400 })
+    expect(await store({ rows: [{ submission_id: id(1), client: 'C-1', color: 'red' }] })).toMatchObject({ status: 400 })
     expect(await list()).toEqual({ items: [], next_cursor: null })
     expect(await rig.notes()).toEqual([])
   })
@@ -135,9 +135,7 @@ describe.each(testDatabases)('mappings by the admin routes, on $name', (database
 
   it('rejects an unknown destination, and one without mapping', async () => {
     const rows = [{ submission_id: id(1), client: 'C-1' }]
-    expect(await store({ rows }, 'nowhere')).toMatchObject(
-      refusal(404, 'the settings have no destination "nowhere"; there are ams, mapped'),
-    )
+    expect(await store({ rows }, 'nowhere')).toMatchObject(refusal(404, 'the settings have no destination "nowhere"; known: ams, mapped'))
     expect(await store({ rows }, 'ams')).toMatchObject(refusal(422, expect.stringMatching(/^destination ams uses no/)))
   })
 })

@@ -287,7 +287,7 @@ describe.each(testDatabases)('destinations and their outbox by the admin routes,
     expect((await preview({ seq })).json.items).toEqual([{ ...json.items[0], request: { ...request, headers: expect.anything() } }])
     const other = (await changesOf(rig.db)).find(({ entity }) => entity !== 'thread_messages')
     const left = (await preview({ seq: other?.seq })).json.items
-    expect(left).toMatchObject([{ request: null, not_sent: 'not sent: the filters of the destination leave it out' }])
+    expect(left).toMatchObject([{ request: null, not_sent: 'not sent: the filters of the destination exclude it' }])
     const unmapped = await rig.ask('POST', '/destinations/mapped/preview', { body: { seq } })
     const waits = 'not sent yet: the change waits until its submission is mapped to a client'
     expect(unmapped.json).toMatchObject({ items: [{ request: { method: 'POST' }, not_sent: waits }] })
@@ -304,7 +304,7 @@ describe.each(testDatabases)('destinations and their outbox by the admin routes,
 
   it('tests a destination with a harmless request', async () => {
     const well = await rig.ask('POST', '/destinations/ams/test')
-    expect(well.json).toEqual({ destination: 'ams', ok: true, text: expect.stringMatching(/^it took a signed message/) })
+    expect(well.json).toEqual({ destination: 'ams', ok: true, text: expect.stringMatching(/^accepted a signed message/) })
     rig.target.status = 401
     expect((await rig.ask('POST', '/destinations/ams/test')).json).toMatchObject({ ok: false, text: expect.stringMatching(/answered 401/) })
     expect((await runHere(['destination', 'test', 'ams'], rig.env)).code).toBe(1)

@@ -1,14 +1,14 @@
 import { expect, it } from 'vitest'
-import { coloured } from '../../../src/ops/cli/colour.ts'
+import { withColors } from '../../../src/ops/cli/color.ts'
 import { runHere } from '../../app/run.ts'
 
 function painted(text: string | Uint8Array, hasColors = true): unknown {
   let written: unknown
-  coloured({ isTTY: true, hasColors, write: (piece) => (written = piece) }).write(text)
+  withColors({ isTTY: true, hasColors, write: (piece) => (written = piece) }).write(text)
   return written
 }
 
-it('colours marks at the beginning of a line and states in cells of tables', () => {
+it('colors marks at the beginning of a line and states in cells of tables', () => {
   expect(painted('✓ database: fine\n✗ account x: it is suspended\n– not checked')).toBe(
     '\u001b[32m✓\u001b[39m database: fine\n\u001b[31m✗\u001b[39m account x: it is suspended\n\u001b[90m–\u001b[39m not checked',
   )
@@ -22,7 +22,7 @@ it('leaves sentences, JSON and bytes as they are', () => {
     expect(painted(text)).toBe(text)
 })
 
-it('colours nothing where no colours are shown', () => {
+it('colors nothing where no colors are shown', () => {
   expect(painted('✓ fine\n', false)).toBe('✓ fine\n')
 })
 

@@ -4,18 +4,18 @@ import { wordOf } from '../output/words.ts'
 
 const marks = { '✓': 'green', '✗': 'red', '–': 'gray' } as const
 
-/** States that get a colour: of accounts, destinations, deliveries, pushes, documents, alarms and runs. */
+/** States that get a color: of accounts, destinations, deliveries, pushes, documents, alarms, and runs. */
 const states = {
   green: ['active', 'delivered', 'done', 'stored', 'resolved'],
   yellow: ['aside', 'budget', 'held', 'paused', 'pending', 'retrying', 'stopped', 'unmapped', 'waiting', 'not configured', 'not started'],
   red: ['dead', 'failed', 'firing', 'suspended', 'unknown'],
 } as const
 
-type Colour = keyof typeof states | 'gray'
+type Color = keyof typeof states | 'gray'
 
-const colours: ReadonlyMap<string, Colour> = new Map([
+const colors: ReadonlyMap<string, Color> = new Map([
   ...Object.entries(marks),
-  ...Object.entries(states).flatMap(([colour, names]) => names.map((name) => [wordOf(name), colour as Colour] as const)),
+  ...Object.entries(states).flatMap(([color, names]) => names.map((name) => [wordOf(name), color as Color] as const)),
 ])
 
 /** Matches a symbol at the start of a line, or a state that fills a table cell. Two or more spaces separate cells. */
@@ -24,9 +24,9 @@ const PAINTED = new RegExp(
   'gmu',
 )
 
-/** @returns an output that colours symbols and states. If the output has no colours, returns the output unchanged. */
-export function coloured(output: Output): Output {
+/** @returns an output that colors symbols and states. If the output has no colors, returns the output unchanged. */
+export function withColors(output: Output): Output {
   if (!output.hasColors) return output
-  const paint = (text: string) => text.replace(PAINTED, (word) => styleText(colours.get(word) ?? 'gray', word, { validateStream: false }))
+  const paint = (text: string) => text.replace(PAINTED, (word) => styleText(colors.get(word) ?? 'gray', word, { validateStream: false }))
   return { ...output, write: (text) => output.write(typeof text === 'string' ? paint(text) : text) }
 }
