@@ -215,8 +215,8 @@ const LANE_OF_QUOTE = `(select case when count(*) = 1 then min(x.lane_id) end fr
       where x.account = b.account and x.submission_id = b.submission_id and x.quote_id = b.quote_id)`
 
 const POLICY_BOARD = `create view policy_board as
-  select p.account, p.policy_id, p.submission_id, s.insured_id, s.insured_name, b.bind_request_id, l.market_name,
-    (select max(e.occurred_at) from market_events e where e.account = q.account and e.submission_id = q.submission_id
+  select p.account, p.policy_id, p.submission_id, s.insured_id, s.insured_name, b.bind_request_id, l.lane_id,
+    l.market_name, (select max(e.occurred_at) from market_events e where e.account = q.account and e.submission_id = q.submission_id
       and e.lane_id = q.lane_id and e.type = 'bound' and e.gone_at is null) as bound_at,
     q.total_cents as premium_cents, p.policy_number, p.carrier_name, p.effective_date, p.expiration_date, p.total_billed_cents,
     p.commission_cents

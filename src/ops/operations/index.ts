@@ -137,7 +137,7 @@ export const subjects = {
     load: async () => (await import('./search.ts')).operations,
   },
   settings: {
-    about: 'the settings in force',
+    about: 'the active settings',
     group: 'Look',
     load: async () => (await import('./settings.ts')).operations,
   },

@@ -8,7 +8,7 @@ import { operation } from './operation.ts'
 
 const list = operation({
   name: 'settings.list',
-  summary: 'list the settings in force, without secrets',
+  summary: 'list the active settings, without secrets',
   role: 'viewer',
   http: 'GET /settings',
   withoutCommand: 'a command has its own settings',

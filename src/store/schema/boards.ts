@@ -146,6 +146,7 @@ export const policyBoard = relation({
     ...copied(policies, 'account', 'policy_id', 'submission_id'),
     ...copied(submissions, 'insured_id', 'insured_name'),
     bind_request_id: orNull(copied(bindRequests, 'bind_request_id').bind_request_id),
+    lane_id: orNull(copied(lanes, 'lane_id').lane_id),
     market_name: orNull(
       text("the market of the bind request's quote; null unless exactly one lane has that quote", { source: '`lanes`', class: 'business' }),
     ),

@@ -8,7 +8,7 @@ export const syncProcesses = internal({
 
 export const syncProcessSettings = internal({
   name: 'sync_process_settings',
-  holds: 'for each `serve` a fingerprint of every setting in force, and the reload that a command requests',
+  holds: 'for each `serve` a fingerprint of every active setting, and the reload that a command requests',
   columns: {
     ...each(text(), 'process_id', 'settings'),
     reload_id: orNull(text('a reload that the process has not finished')),

@@ -42,6 +42,7 @@ const whole = {
   insured_id: ids.insured,
   insured_name: 'Harbour Bakery LLC',
   bind_request_id: ids.bind_request,
+  lane_id: uuid(3, 1),
   market_name: 'Market 1',
   bound_at: time(20),
   premium_cents: 125_000,
@@ -52,7 +53,7 @@ const whole = {
   total_billed_cents: 131_500,
   commission_cents: 18_750,
 }
-const unknown = { market_name: null, bound_at: null, premium_cents: null }
+const unknown = { lane_id: null, market_name: null, bound_at: null, premium_cents: null }
 
 describe.each(testDatabases)('policy_board on $name', (database) => {
   async function boardOf(facts: Parameters<typeof applyAll>[1], then?: (db: Db) => Promise<unknown>) {
