@@ -18,11 +18,6 @@ export interface Tally {
   history: number
 }
 
-export interface WithoutWebhook {
-  readonly lost: number
-  readonly unsent: number
-}
-
 /** Follows the change log like any reader of the database, and shows how events and messages arrive. */
 export class Arrivals {
   readonly tally: Tally = { webhook: 0, poll: 0, found: 0, history: 0 }
@@ -68,15 +63,6 @@ export class Arrivals {
     }
     for (const [submission, n] of history)
       this.#screen.event('history', this.#nameOf(submission), `${pluralize(n, 'record')} from before tracking began`)
-  }
-
-  /**
-   * Counts the records that no webhook announced.
-   * @returns `lost`: number of records whose delivery the sandbox lost. `unsent`: number of records without a delivery.
-   */
-  withoutWebhook(recordIds: readonly string[]): WithoutWebhook {
-    const lost = recordIds.filter((id) => this.#lost.has(id)).length
-    return { lost, unsent: recordIds.length - lost }
   }
 
   #show({ entity, operation, cause, submission_id, entity_id, after }: LoggedChange, history: Map<string, number>): void {

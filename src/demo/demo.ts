@@ -9,8 +9,10 @@ import { changesAfter } from '../store/changes/reader.ts'
 import { countArrivals } from '../store/completeness/arrival-counts.ts'
 import { countLostWebhooks, unannounced } from '../store/completeness/lost-webhooks.ts'
 import type { Db } from '../store/engine/db.ts'
+import { listDocuments } from '../store/mirror/documents.ts'
 import { someKnownId } from '../store/mirror/submissions.ts'
 import { openDb } from '../store/open/open.ts'
+import { HOST_NOT_LISTED } from '../upstream/http/elsewhere.ts'
 import type { Ams } from './ams.ts'
 import { type AmsVerdict, checkAms } from './ams-check.ts'
 import { Arrivals } from './arrivals.ts'
@@ -27,7 +29,7 @@ import { type DemoResult, faultsText, verdictOf } from './verdict.ts'
 const ACCOUNT = 'default'
 const SPEED = 12
 const POLL_MS = 150
-/** Time limit in ms for the AMS to receive all changes. */
+/** Time limit in ms for documents to be fetched, and for the AMS to receive all changes. */
 const SETTLE_MS = 60_000
 const PAGE = 500
 
@@ -111,13 +113,12 @@ export async function runDemo(options: DemoOptions): Promise<boolean> {
       screen.text('Everything keeps running until Ctrl+C. Issues to fix in the console:')
       for (const issue of issues) screen.text(`- ${issue}`)
     }
-    const withoutWebhook = arrivals.withoutWebhook(await unannounced(db.read, ACCOUNT))
     const { isGood, lines } = verdictOf({
       compared,
       pushed,
       badSignatures: ams.badSignatures,
       tally: arrivals.tally,
-      withoutWebhook,
+      lostWebhooks: (await unannounced(db.read, ACCOUNT)).length,
       reconciliation,
     })
     for (const line of lines) screen.text(line)
@@ -198,9 +199,16 @@ async function settleAms(run: DemoRun): Promise<AmsVerdict> {
       more = changes.length === PAGE
     }
     const verdict = checkAms(logged, run.ams.arrivals)
-    if (verdict.missing === 0 || run.clock.now() > until) return verdict
+    if ((verdict.missing === 0 && (await areDocumentsFetched(run.db))) || run.clock.now() > until) return verdict
     await wait(run)
   }
+}
+
+/** A fetched document is a further change for the AMS. The document on an unlisted host is never fetched. */
+async function areDocumentsFetched({ read }: Db): Promise<boolean> {
+  const waiting = await listDocuments(read, { state: 'waiting' }, 1)
+  const failed = await listDocuments(read, { state: 'failed' }, PAGE)
+  return waiting.length === 0 && failed.every(({ error }) => error?.startsWith(HOST_NOT_LISTED))
 }
 
 async function wait(run: DemoRun): Promise<void> {

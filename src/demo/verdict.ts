@@ -1,6 +1,6 @@
 import { printableLine } from '../ops/output/text.ts'
 import { type AmsVerdict, isWhole } from './ams-check.ts'
-import type { Tally, WithoutWebhook } from './arrivals.ts'
+import type { Tally } from './arrivals.ts'
 import type { Compared } from './compare.ts'
 import type { ServiceStats } from './service.ts'
 
@@ -20,7 +20,8 @@ export interface DemoResult {
   readonly pushed: AmsVerdict
   readonly badSignatures: number
   readonly tally: Tally
-  readonly withoutWebhook: WithoutWebhook
+  /** Number of records that no webhook announced. */
+  readonly lostWebhooks: number
   /** `summary` is one line: what the run did and found, or why it failed. */
   readonly reconciliation: { readonly summary: string; readonly isClean: boolean }
 }
@@ -31,14 +32,13 @@ export interface DemoVerdict {
   readonly lines: readonly string[]
 }
 
-export function verdictOf({ compared, pushed, badSignatures, tally, withoutWebhook, reconciliation }: DemoResult): DemoVerdict {
+export function verdictOf({ compared, pushed, badSignatures, tally, lostWebhooks, reconciliation }: DemoResult): DemoVerdict {
   const differences = compared.flatMap((each) => each.differences)
   const agrees = differences.length === 0 && reconciliation.isClean
   const shownIn = (...tables: string[]) => sumOf(compared.filter(({ table }) => tables.includes(table)))
   const mirror = agrees ? 'The mirror agrees with the service' : 'The mirror DIFFERS from the service'
   const ams = isWhole(pushed) ? 'the AMS has every change, in order' : 'the AMS LACKS changes or has them out of order'
   const { webhook, poll, history, found } = tally
-  const { lost, unsent } = withoutWebhook
   const records = shownIn('market_events', 'thread_messages')
   const faults = isWhole(pushed) ? '' : `, ${pushed.missing} missing, ${pushed.disordered} out of order, ${pushed.otherIds} with another id`
   const signatures = badSignatures === 0 ? '' : `, ${badSignatures} with a bad signature`
@@ -48,7 +48,7 @@ export function verdictOf({ compared, pushed, badSignatures, tally, withoutWebho
     isGood: agrees && isWhole(pushed),
     lines: [
       `${mirror}, and ${ams}.`,
-      `  Arrivals        ${records} records: ${webhook} by webhook, ${poll + found} by polling (${lost} lost, ${unsent} never sent), ${history} older`,
+      `  Arrivals        ${records} records: ${webhook} by webhook, ${poll + found} by polling (${lostWebhooks} lost webhooks), ${history} older`,
       `  Mirror          ${sumOf(compared)} rows of ${compared.length} tables compared with the emulator's own data, ${differences.length} different${example}`,
       `  AMS             ${pushed.arrived} of ${pushed.logged} changes received, ${pushed.refused} rejected and retried, ${pushed.repeated} received twice${faults}${signatures}`,
       `  Reconciliation  ${printableLine(reconciliation.summary.replace('rows compared', 'rows of API answers compared'), 82)}`,

@@ -42,8 +42,8 @@ const FINALIZED_DOCUMENT = /(?:^|\/)finalized-documents\/([0-9a-f-]{36})(?:[/?#]
 /**
  * @param name distinguishes links that differ only in their query: the document's name, or the `presentation_id`
  * of a carrier original.
- * @returns the document's id if `link` is the path of a finalized document. Otherwise the SHA-256 in hex of `name` and
- * of the link without its query and fragment.
+ * @returns the document's id if `link` is the path of a finalized document. Otherwise one SHA-256, in hex, over
+ * `name` and the link without its query and fragment.
  */
 export function documentKeyOf(link: string, name: string | null): string {
   const known = parseUuid(FINALIZED_DOCUMENT.exec(link)?.[1])

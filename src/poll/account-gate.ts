@@ -43,9 +43,9 @@ export interface GateOptions extends ServiceParts {
 /**
  * Decides whether an account may be read. The account's state is one of these:
  * - `active`: the account is read.
- * - `suspended`: the service refused the credentials or all reads (trap 43). A refused token exchange suspends the
- *   account immediately. A refused token suspends the account only after a second refusal a minute later. A single
- *   refusal may be a fault.
+ * - `suspended`: the service rejected the credentials or all reads (trap 43). If it rejects the token exchange, the
+ *   account is suspended immediately. If it rejects a token, the account is suspended only after a second rejection a
+ *   minute later, because a single rejection may be a fault.
  * - `paused`: the credentials belong to another brokerage, or many known submissions are suddenly "not found".
  * For a stopped account, nothing is sent before `retry_at`. Then the gate checks the account's identity. If refused or
  * missing submissions were the reason for the stop, the gate also reads some submissions.

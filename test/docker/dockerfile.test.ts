@@ -4,6 +4,7 @@ import { BlockList } from 'node:net'
 import { posix } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
+import { misspelled, unknownVariables } from '../../src/config/sources/names.ts'
 import { contextFilter, execForm, pairs, parseDockerfile, type Stage } from './dockerfile.ts'
 
 async function read(path: string): Promise<string> {
@@ -153,9 +154,16 @@ describe('the compose file', async () => {
 
   it('publishes the ops port on the loopback alone, and no port of the database', () => {
     expect(services['mirror']?.ports?.filter((port) => port.endsWith(':8081'))).toEqual([
-      '${OPS_ADDRESS:-127.0.0.1}:${OPS_PORT:-8081}:8081',
+      '${CONSOLE_ADDRESS:-127.0.0.1}:${OPS_PORT:-8081}:8081',
     ])
     for (const name of ['postgres', 'db1', 'db2']) expect(services[name]?.ports, name).toBeUndefined()
+  })
+
+  it('reads no variable from `.env` that the program rejects, because Compose passes all of `.env` to the program', async () => {
+    const names = [...(await read('docker/compose.yaml')).matchAll(/\$\{(\w+)/g)].map(([, name = '']) => name)
+    expect(names).toContain('CONSOLE_ADDRESS')
+    const env = Object.fromEntries(names.map((name) => [name, 'x']))
+    expect([...unknownVariables(env, new Set()), ...misspelled(env, new Set())]).toEqual([])
   })
 
   it('has two servers that differ only in their own settings, and follow each other by the names that commits wait for', async () => {

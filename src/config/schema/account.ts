@@ -10,7 +10,8 @@ export const accountSchema = section({
   name: value(keyName, 'is missing; give the account a name, which cannot change later').meta({
     env: 'ACCOUNT',
     shown: '`default`',
-    description: '1 to 63 of a-z, 0-9, _ and -, first a letter or digit; part of every key, so it cannot change. Required in the file',
+    description:
+      '1 to 63 of a-z, 0-9, _ and -, first a letter or digit; part of every key, so it cannot change. Required in the settings file',
   }),
   default: value(flag).prefault(false).meta({
     description: "whether `POST /webhooks` belongs to this account; at most one account. Always true for the environment's account",

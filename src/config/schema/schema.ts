@@ -207,7 +207,7 @@ export const settingsSchema = section({
       env: 'PROTECT_KEYS',
       file: true,
       description:
-        'keys for `encrypt` and for stored refresh tokens: `id:base64` of 32 bytes, separated by spaces or commas; in the file a list of `id` and `key`. The first key encrypts, all keys decrypt',
+        'keys for `encrypt` and for stored refresh tokens: `id:base64` of 32 bytes, separated by spaces or commas; in the settings file, a list of `id` and `key`. The first key encrypts, all keys decrypt',
     }),
   })
     .refine(({ mode, keys }) => mode !== 'encrypt' || keys.length > 0, {

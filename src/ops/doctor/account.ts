@@ -157,7 +157,7 @@ async function checkSecrets({ db, clock }: DoctorParts, { name, webhookSecrets }
   if (db === null) return unchecked(about, `${given}: ${NO_DATABASE}`)
   const newest = await newestDelivery(db.read, name, SELF_DELIVERY_TYPE, timeFromMs(clock.now()))
   if (newest === null) return skipped(about, `${given}: no recent delivery`)
-  const which = webhookSecrets.length === 1 ? 'it' : `secret ${newest.secret}, in the order of the settings`
+  const which = webhookSecrets.length === 1 ? 'it' : `secret ${newest.secret} of the settings`
   return good(
     about,
     `${count} with a valid format; the newest delivery arrived ${ago(newest.receivedAt, clock.now())} ago and was signed with ${which}`,

@@ -23,7 +23,7 @@ export async function* checkDestination(p: DoctorParts, destination: Destination
   yield ok === null ? unchecked(about, text) : ok ? good(about, text) : bad(about, text)
   const { db } = p
   if (db === null) {
-    yield unchecked(about, `its queue: ${NO_DATABASE}`)
+    yield unchecked(about, `queue: ${NO_DATABASE}`)
     return
   }
   const status = (await readPushStatus(db.read, p.config)).find((each) => each.destination === destination.name)
@@ -42,9 +42,9 @@ export async function* checkDestination(p: DoctorParts, destination: Destination
   yield* wrong
   if (wrong.length > 0) return
   const behind = status.behind ?? 0
-  const waiting = status.queued === 0 ? 'its queue is empty' : `${pluralize(status.queued, 'change')} queued`
+  const waiting = status.queued === 0 ? 'nothing is queued' : `${pluralize(status.queued, 'change')} queued`
   const rest = status.retry_at === null ? '' : `; throttled until ${shortTime(status.retry_at)} UTC`
-  yield good(about, `it is active and ${waiting}${behind > 0 ? `; ${pluralize(behind, 'change')} not queued yet` : ''}${rest}`)
+  yield good(about, `active, ${waiting}${behind > 0 ? `; ${pluralize(behind, 'change')} not queued yet` : ''}${rest}`)
 }
 
 function stillSuspended({ destination, reason, retry_at: retryAt }: DestinationStatus, nowMs: number): string {

@@ -37,8 +37,8 @@ const list = operation({
     [
       ...(['account', 'state', 'since', 'retry_at', 'brokerage', 'client_id'] as const),
       ['credential name', ({ label }) => label],
-      ['last token by credential', credentialsText, 'below'],
-      ['last valid signature by secret', (a, now) => secretsText(a.webhook_secrets, now), 'below'],
+      ['last token per credential', credentialsText, 'below'],
+      ['last valid signature per secret', (a, now) => secretsText(a.webhook_secrets, now), 'below'],
       'reason',
     ],
     'No account.',

@@ -34,7 +34,7 @@ const previewed = record('PreviewedChange', {
 
 const DEFAULT_LIMIT = 5
 
-const UNMAPPED = 'not sent yet: the change waits until its submission is mapped to a client'
+const UNMAPPED = 'not sent until the submission is mapped to a client'
 
 export const preview = operation({
   name: 'destination.preview',
@@ -90,7 +90,8 @@ export const preview = operation({
     return whole(made)
   },
   print: (to, { items }) => {
-    if (items.length === 0) to.line('This destination gets no changes of the submission.')
+    if (items.length === 0)
+      to.line('No logged change of this submission passes the filters of the destination. Without `backfill: true`, history is excluded.')
     for (const { seq, entity, operation: what, request: shown, not_sent, error } of items) {
       to.line(
         `change ${seq}, ${entity} ${what}${not_sent === null ? '' : `: ${not_sent}`}${error === null ? '' : `: ${printableLine(error)}`}`,

@@ -161,7 +161,7 @@ export function coverageText({ accounts, gaps }: Coverage, nowMs: number, width:
     ),
   ]
   const missing = gaps.map(({ about, what }) => wrapped(`• ${about}: ${what}`, width, '', '  ')).join('')
-  return [...tables.map((each) => table({ ...each, width })), `What the service offers no way to find, or to detect sooner\n${missing}`]
+  return [...tables.map((each) => table({ ...each, width })), `What the mirror may miss or learn late\n${missing}`]
     .filter((part) => part !== '')
     .join('\n')
 }

@@ -14,7 +14,7 @@ export type Answer = Extract<TransportResult, { type: 'answer' }> & {
   readonly reason?: string
 }
 /**
- * Outcome of a message whose delivery failed or is uncertain: failed, unknown, throttled, unmapped, or a suspended
+ * Outcome of a message whose delivery isn't confirmed: failed, unknown, throttled, unmapped, or a suspended
  * destination.
  */
 export type Failure = Exclude<Outcome, { type: 'delivered' | 'record_taken' | 'not_attempted' | 'split' }>

@@ -189,7 +189,7 @@ class HttpKind implements DeliveryKind {
     const { answer, origin } = reply
     if (!isSuccess(answer.status) && ![404, 410].includes(answer.status))
       return unclear(failedLookup(await this.#judge.failure(answer, about)))
-    // The part that was cut off could contain the message.
+    // The pushed message could be in the part that was cut off, so the result is unclear.
     if (answer.cut?.isTooLong) return unclear(failedLookup(unreadable(`the answer ${answer.cut.text}; narrow the ${name}`)))
     if (answer.cut !== null) return unclear(failedLookup({ type: 'unknown', error: `the answer ${answer.cut.text}` }))
     try {

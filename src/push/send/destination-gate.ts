@@ -161,7 +161,7 @@ export class DestinationGate {
    */
   settle(permit: Permit, outcome: Outcome | null): void {
     const wasOpen = this.#circuit.isOpen
-    // A failed test of a suspended destination doesn't count for the circuit, because tests have their own delays.
+    // A failed probe of a suspended destination doesn't count for the circuit, because probes have their own delays.
     const aliveness = this.#isProbe && !isAccepted(outcome) ? 'unknown' : alivenessOf(outcome)
     this.#circuit.settle(permit, aliveness)
     if (this.#circuit.isOpen !== wasOpen) this.#circuitTurned()

@@ -150,9 +150,8 @@ export class StreamClaims {
   }
 
   /**
-   * Waits for a claim.
-   * @param streams streams that were claimed before.
-   * @throws errors of `claiming`, after releasing `streams`.
+   * Waits for `claiming`. If `claiming` fails, releases `streams`, which were claimed earlier.
+   * @throws errors of `claiming`.
    */
   async orRelease<T>(streams: readonly ClaimedStream[], claiming: Promise<T>): Promise<T> {
     try {

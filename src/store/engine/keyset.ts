@@ -7,7 +7,7 @@ export type KeyPlace = readonly (string | number)[]
 
 /**
  * Reads rows of a service table in key order, with the columns that the change log has.
- * Selects only rows with the column values in `of`: the first columns of the key or of an index. `{}` selects all rows.
+ * @param of values of the first columns of the key or of an index. Only rows with these values are read; `{}`: all rows.
  * @param after the last row of the previous page, as values of the key columns that aren't in `of`;
  * null for the first page.
  */

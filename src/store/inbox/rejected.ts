@@ -281,8 +281,8 @@ class MinuteShares {
   #units = new Map<string, number>()
 
   /**
-   * Takes a delivery's units from the share of its sender.
-   * @returns false, without taking units, if the share has too few units left or the minute has too many senders.
+   * Subtracts the size of a rejected delivery, in units, from its sender's share of this minute.
+   * @returns false, and subtracts nothing, if the share has too few units left, or if too many senders have a share.
    */
   take(rejected: Kept, now: number): boolean {
     if (now - this.#beganAt >= MINUTE_MS || now < this.#beganAt) {

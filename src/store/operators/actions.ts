@@ -96,7 +96,7 @@ export async function noteFollowing(db: Db, note: AuditEntry): Promise<void> {
   })
 }
 
-/** @returns the details of both entries combined; null if the entries are about different lists. */
+/** @returns the details of both entries combined; null if the entries record reads of different lists. */
 function extendedDetail(before: ActionDetail, now: ActionDetail): ActionDetail | null {
   const extended: Record<string, Json> = {}
   for (const [name, value] of Object.entries(now)) {

@@ -52,8 +52,8 @@ export class PostgresNotifier {
         this.#log.debug(`other processes were not notified and will poll within a second: ${messageOf(error)}`)
       }
     }
-    // There is no `await` between the last check of `#waiting` and this line. A later `notify` therefore starts
-    // a new run.
+    // No `notify` is missed: nothing was awaited since the last check of `#waiting`, and a later `notify` starts a new
+    // run.
     this.#running = null
   }
 

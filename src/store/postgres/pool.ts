@@ -152,7 +152,8 @@ export class PostgresPool {
   async #inspect(client: ServerClient, named: boolean): Promise<Connection> {
     try {
       const session = await this.#servers.inspect(client, client.server)
-      // If the login reported another backend than this query, there is a pooler that the settings don't name.
+      // If the login and this query used different backends, the connection goes through a pooler that the settings don't
+      // name.
       const pooled = named || session.backend !== (client as { readonly processID?: number | null }).processID
       return observe(client as unknown as pg.PoolClient, { pooled, backend: session.backend })
     } catch (error) {

@@ -34,7 +34,7 @@ export class UnansweredConnections {
     return this.#kept.size
   }
 
-  /** Adds a connection. Closes the connection when its statement ends, or when the connection breaks. */
+  /** Keeps a connection whose statement still runs, and closes the connection when the statement ends. */
   keep(client: pg.PoolClient, server: ServerUrl, backend: number): void {
     this.#kept.set(client, { client, server, backend })
     for (const event of ['drain', 'end', 'error'] as const) client.once(event, () => this.#drop(client))

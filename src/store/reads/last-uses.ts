@@ -9,7 +9,7 @@ import type { LastUsesTable } from '../schema/reads.ts'
 
 const WRITE_EVERY_MS = 10_000
 
-/** What was used. `credential`: to get a token. `webhook_secret`: to verify a delivery. */
+/** Kind of a secret whose last use is recorded. A `credential` gets tokens. A `webhook_secret` verifies deliveries. */
 export type UsedKind = LastUsesTable['kind']
 
 interface Use {

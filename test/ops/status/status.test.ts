@@ -119,7 +119,7 @@ describe.each(testDatabases)('status on $name', (database) => {
     expect(tables?.filter((table) => !filled.has(table))).toEqual(['documents'])
     expect(gaps.map(({ about }) => about)).toEqual(expect.arrayContaining(['submissions', 'bind requests', 'documents']))
     const { out } = await runHere(['status', '--coverage'], { ...env, COLUMNS: '200' })
-    expect(out).toMatch(/Reads and their freshness[\s\S]*Mirrored tables[\s\S]*What the service offers no way to find/)
+    expect(out).toMatch(/Reads and their freshness[\s\S]*Mirrored tables[\s\S]*What the mirror may miss or learn late/)
     expect(out).toContain('• bind requests: The service does not list them.')
   })
 })

@@ -123,7 +123,7 @@ function Figures({ overview }: { readonly overview: Shown }) {
           {count(overview.inbox.count)}
         </Figure>
         <Figure
-          name="Waiting for destinations"
+          name="Changes to send"
           note={stuck.length > 0 && <Link to="/destinations">{stuck.map((part) => counted(...part)).join(', ')}</Link>}
         >
           {oldestUnsent ? (

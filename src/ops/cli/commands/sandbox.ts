@@ -32,10 +32,10 @@ While it runs, its root page shows its data. Control it with JSON below /_sandbo
   GET  /overview, /stats, /variants, /faults, /submissions?account=, /truth?account=&submission= (what the service shows now)
   GET  /keys, /users (of ?account=); POST /keys {"label", "scope"}; DELETE /keys/ID, /keys?client_id=
   POST /users    {"email", "role": "admin" or "broker"}
-  POST /approve  {"user_code", "email"} approves a device; {..., "deny": true} does not
+  POST /approve  {"user_code", "email"} approves a device; {..., "deny": true} denies it
   GET  /devices  lists the codes that wait for approval
-  GET  /authorize-as?email=& and the query of /oauth/authorize, or without it the latest request: approves it,
-                 answered by the redirect with the code; &deny=1 does not
+  GET  /authorize-as?email=&QUERY approves the request with this query of /oauth/authorize, and redirects with the
+                 code; without QUERY, approves the latest request; &deny=1 denies it
   POST /programmatic-access {"account", "scopes": [...]}: what connected apps may be granted at most
   GET  /apps?account=, DELETE /apps/ID?account=: connected apps with their sessions
   POST /portal-session {"email"} gives the token of a session in the broker portal
@@ -44,7 +44,7 @@ While it runs, its root page shows its data. Control it with JSON below /_sandbo
   GET  /clock;   POST /clock {"advance_s": 300} lets time pass, with --clock step
   POST /faults   {"preset": "none" or "all"} or {"faults": [...]}, replaces all faults
   POST /story    {"action": "start", "pause" or "step"}
-  POST /target   {"account": "default", "target": "http://..." or null, "event_types": ["bound", "message", ...]}; one is enough
+  POST /target   {"account": "default", "target": "http://..." or null, "event_types": ["bound", "message", ...]}; each is optional
   POST /quotes   {"submission_id", "lane_id", "firm": true or false, "total_cents"} releases a quote on a lane
   POST /bind     {"bind_request_id", "to": "sent"} moves a bind request on; bound emits its event and makes a policy
   POST /deliver  {"account": "default", "body": "...", "submissionId": "...", "id": "..."} sends any signed body;
@@ -69,7 +69,7 @@ export function addSandbox(program: Command, c: CommandContext): void {
     .option('--faults <faults>', 'none, all, or a JSON list of faults; see below (default: none)')
     .option('--events-payload <layout>', 'layout of submission.events deliveries: events, data, single, ids-only, opaque (default: events)')
     .option('--signature-headers <prefix>', 'svix or webhook (default: svix)')
-    .option('--lists', 'list submissions and insureds, which the specification does not describe')
+    .option('--lists', 'serve lists of submissions and insureds, although the specification describes none')
     .option('--json', 'print addresses and credentials as one line of JSON, for programs')
     .option(
       '--variants <choices>',

@@ -289,7 +289,7 @@ describe.each(testDatabases)('destinations and their outbox by the admin routes,
     const left = (await preview({ seq: other?.seq })).json.items
     expect(left).toMatchObject([{ request: null, not_sent: 'not sent: the filters of the destination exclude it' }])
     const unmapped = await rig.ask('POST', '/destinations/mapped/preview', { body: { seq } })
-    const waits = 'not sent yet: the change waits until its submission is mapped to a client'
+    const waits = 'not sent until the submission is mapped to a client'
     expect(unmapped.json).toMatchObject({ items: [{ request: { method: 'POST' }, not_sent: waits }] })
     const shown = await runHere(['destination', 'preview', 'ams', '--seq', String(seq)], rig.env)
     expect(shown).toMatchObject({ code: 0, err: '' })
