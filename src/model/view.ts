@@ -5,7 +5,7 @@ import type { ViewList } from './records.ts'
 export interface View {
   /** Columns of the table `submissions`; null if the view has none. */
   readonly submission: Row | null
-  /** Lists of the same table have the same columns in `of`. A table without a list stays unchanged. */
+  /** If several lists belong to one table, their `of` has the same columns. Tables without a list stay unchanged. */
   readonly lists: readonly ViewList[]
   /** Items that can't be parsed, as JSON text. */
   readonly unreadable: readonly string[]

@@ -53,7 +53,7 @@ export class ExtraReads extends DueLoop<PathClaim> {
   #scheduleAt = Number.NEGATIVE_INFINITY
   /** If the service throttles an extra read, all extra reads wait until this time (trap 49). */
   #pausedUntil = Number.NEGATIVE_INFINITY
-  /** Names of reads whose failure was logged after their last success. */
+  /** Names of failing reads whose failure is already logged. A success removes the name. */
   readonly #logged = new Set<string>()
 
   constructor(options: ExtraReadsOptions) {

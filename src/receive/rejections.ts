@@ -78,7 +78,7 @@ export class Rejections {
       const about = { account, reason, address: request.address, path, delivery: deliveryIdOf(request.headers) }
       if (reason === 'body_too_large')
         log.error(about, 'a delivery larger than WEBHOOK_BODY_LIMIT was answered 413. It is lost unless the limit is raised in time')
-      else log.warn({ ...about, notKeptSoFar: store.passedOver }, `a delivery was rejected: ${reason}`)
+      else log.warn({ ...about, not_kept: store.passedOver }, `a delivery was rejected: ${reason}`)
     }
     return this.#answer(request, reason)
   }

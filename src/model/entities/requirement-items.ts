@@ -14,7 +14,11 @@ export const requirementItems = entity({
     lane_id: laneId,
     program_key: text('none', 'its program, as in `program_assessments`', { source: "the program's `program_key`" }),
     item_key: itemKey({ own: 'key', hashed: ['label'] }),
-    result: text('business', 'the list that contains it: `met`, `unmet`, `deferred`', { source: '`met[]`, `unmet[]`, `deferred[]`' }),
+    result: text(
+      'business',
+      'the list that contains it: `met`, `unmet`, or `deferred`, which the service does not define; `due_stage` says when it is due',
+      { source: '`met[]`, `unmet[]`, `deferred[]`' },
+    ),
     key: text('none', "the service's name of it; may be null", { nullable: true }),
     label: text('free', 'display text', { shown: true }),
     severity: text('none', 'so far `hard`, `preferred`'),

@@ -55,7 +55,10 @@ export class ScheduledBackups implements Service {
     await repeat(this.#o.clock, signal, AFTER_START_MS, async () => ((await this.runIfDue(signal)) === 'failed' ? RETRY_MS : LOOK_MS))
   }
 
-  /** Makes the due backup. Does nothing if the backup was made, or while the lease of a dead process is still valid. */
+  /**
+   * Makes the due backup. Does nothing if the backup already exists, or if another process holds the lease. The lease of
+   * a dead process expires.
+   */
   async runIfDue(signal: AbortSignal): Promise<'done' | 'ran' | 'held' | 'stopped' | 'failed'> {
     const { db, clock, log, settings } = this.#o
     const slot = lastSlot(settings, clock.now())

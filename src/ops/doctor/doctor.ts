@@ -70,7 +70,7 @@ async function* checkClocks({ config, db, serviceClocks }: DoctorParts): AsyncGe
   const found = db && clocksDisagree(await compareClocks(db.read, serviceClocks), config)
   if (found === null) yield unchecked('clocks', NO_DATABASE)
   else if (found.level === 'on') yield bad('clocks', found.text)
-  else yield good('clocks', "this machine's clock agrees with the database and the last recorded time")
+  else yield good('clocks', "this machine's clock agrees with the database's clock and the newest stored time")
 }
 
 const MOST_NAMED = 10

@@ -67,7 +67,7 @@ function* checkSender(trustProxy: boolean | string, about: string, how: Arrival 
     if (is_forwarded)
       yield bad(
         about,
-        `a proxy at ${peer} forwards sender addresses, but is not trusted, so all count as one sender; set TRUST_PROXY=${peer}`,
+        `a proxy at ${peer} forwards sender addresses, but is not trusted, so all senders share one limit; set TRUST_PROXY=${peer}`,
       )
     return
   }
@@ -78,7 +78,7 @@ function* checkSender(trustProxy: boolean | string, about: string, how: Arrival 
     )
   // With a proxy on this host, `sender` equals `peer` even if the proxy is trusted, so check TRUST_PROXY too.
   else if (sender === peer && !trustedProxies(trustProxy)(peer))
-    yield bad(about, `deliveries come from ${peer}, which is not in TRUST_PROXY, so all count as one sender; set TRUST_PROXY=${peer}`)
+    yield bad(about, `deliveries come from ${peer}, which is not in TRUST_PROXY, so all senders share one limit; set TRUST_PROXY=${peer}`)
   else yield good(about, `the proxy at ${peer} is trusted to forward sender addresses`)
 }
 

@@ -32,7 +32,7 @@ type Details = Partial<Omit<Problem, 'name' | 'level' | 'text' | 'headline'>>
 const nothing = { account: '', destination: '', since: null, count: 1 }
 
 /**
- * Creates a problem without a headline. Appends the advice that `problems.ts` declares to the text.
+ * Creates a problem without a headline. Its text is `text`, followed by the advice in `problems.ts`.
  * @param on the level; true means `on`, false means `off`.
  */
 export function problem(name: AlarmName, details: Details, on: Level | boolean, text: string): Problem {

@@ -109,7 +109,7 @@ export const alarms = {
   }),
   push_late: dataWarning(5 * MINUTE, 'Changes are not being sent', 'Changes are not sent'),
   push_unmapped: dataWarning(0, 'Submissions need an AMS client', 'Submissions wait to be mapped', {
-    advice: 'map them with',
+    advice: 'to map submissions, run',
     fix: ({ destination }) => by('destination.map', { name: destination, file: 'clients.csv' }),
     isCounted: true,
   }),
@@ -119,7 +119,7 @@ export const alarms = {
     isCounted: true,
   }),
   push_unknown: dataWarning(0, 'Changes have an unknown outcome', 'A change has an unknown outcome', {
-    advice: 'look for each in the AMS; skip it if it is there, otherwise retry it:',
+    advice: 'look for each in the AMS, then skip or retry it; to list them, run',
     fix: ({ destination }) => by('outbox.list', { destination, state: 'unknown' }),
     isCounted: true,
   }),

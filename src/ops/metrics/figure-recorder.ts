@@ -17,7 +17,7 @@ const EVERY_MS = 15_000
  * Otherwise, after the clock is set back, new counts would overwrite the stored counts.
  */
 const REMEMBERED_MS = 2 * 3_600_000
-/** A step that can't be written is dropped this many ms after its end. */
+/** If the counts of a time step can't be written, they are dropped this many ms after the step ends. */
 const DROPPED_MS = 86_400_000
 
 const counted: Partial<Readonly<Record<CounterName, readonly [CountedSeries, label: string]>>> = {

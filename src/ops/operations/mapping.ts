@@ -84,7 +84,7 @@ export const unmapped = operation({
   table: [
     'Submissions without a client',
     ['account', 'submission_id', 'insured_name', 'changes', 'since'],
-    'No submissions need a client.',
+    'No changes wait for a client.',
   ],
 })
 

@@ -85,8 +85,7 @@ function isRestated({ snapshot, operation }: PushItem): boolean {
 }
 
 /**
- * Decides whether to send a change after which a record no longer passes the `filter`. Such a change may have no
- * columns and no file.
+ * Decides whether to send a change that makes a record fail the `filter`. The change may have no columns and no file.
  * @returns why the change isn't sent; null if the change is sent.
  */
 function leavingReason(destination: DestinationConfig, { remoteId }: PushItem): string | null {

@@ -124,7 +124,7 @@ export class Verification {
     const given: Answered[] = []
     for (const [index, row] of rows.entries()) {
       const answer = answers[index] ?? null
-      // A later run that continues this run checks the other rows.
+      // Stop here. A later run continues with this row.
       if (answer === null) break
       given.push({ row, answer })
     }

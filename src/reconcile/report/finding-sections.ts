@@ -22,13 +22,13 @@ function comparedBlocks({ run, mirror }: ReportData): Block[] {
   if (run.submissions_done === 0) return [{ kind: 'text', texts: ['No submission was read again.'] }]
   const withState = run.options.no_state !== true
   const feeds = 'Both feeds (market events and thread) of each submission were read again from the beginning'
-  const state = withState ? ', and its requirements view too' : ''
+  const state = withState ? ', and its state' : ''
   const tables = entities.filter(({ read }) => withState || (read !== 'document' && isFeed(read)))
   return [
     {
       kind: 'text',
       texts: [
-        `${feeds}${state}. Every row of it in ${tables.map(({ table }) => `\`${table}\``).join(', ')} was compared with the service's answers, field by field; then the mirror was searched for rows that the service does not have.${run.options.submissions === undefined ? ' The change log was searched for missing numbers.' : ''}`,
+        `${feeds}${state}. Every row of the submission in ${tables.map(({ table }) => `\`${table}\``).join(', ')} was compared with the service's answers, field by field; then the mirror was searched for rows that the service does not have.${run.options.submissions === undefined ? ' The change log was searched for missing numbers.' : ''}`,
         'Repairs appear in `changes` with the cause `reconcile`, and destinations receive them. A difference only in `raw` is repaired without a row in `changes`.',
       ].slice(0, run.options.dry_run === true ? 1 : 2),
     },

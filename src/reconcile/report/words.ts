@@ -16,7 +16,7 @@ export const kindNames: Readonly<Record<FindingKind, string>> = {
 export function viaName(via: string): string {
   const names: Readonly<Record<string, string>> = {
     webhook: 'by webhook',
-    poll: 'by polling or a timed full re-read',
+    poll: 'by polling or a scheduled full re-read',
     full_read: 'by a full re-read',
     backfill: 'history, by the first read',
     reconcile: 'by a reconciliation',

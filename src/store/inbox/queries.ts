@@ -228,7 +228,7 @@ export interface InboxSearch {
   readonly kind?: string | undefined
   /** Part of the delivery id, error, content, insured's name or submission id. Ignores case and accents. */
   readonly text?: string | undefined
-  /** Adds the insured's name to rows. Without this function, `text` isn't searched in names. */
+  /** Adds the insured's name to rows. Without this function, `text` isn't compared with names. */
   readonly withInsured?: <T extends Looked>(rows: readonly T[]) => Promise<(T & { readonly insured_name: string | null })[]>
 }
 

@@ -15,7 +15,7 @@ const MOST_LOOKED_AT = 20_000
 const NEWEST_RUNS = 20
 const DAY_MS = 86_400_000
 
-/** SQL condition: no webhook announced the record in the row `seen` of `sync_arrivals`. */
+/** SQL condition: no webhook announced the record of a row of `sync_arrivals`. The query must name this row `seen`. */
 export const isUnannounced = sql`not exists (
   select 1 from sync_arrivals as announced
   where announced.account = seen.account and announced.entity = seen.entity and announced.submission_id = seen.submission_id

@@ -102,8 +102,8 @@ export const openItems = relation({
   name: 'open_items',
   type: 'view',
   holds:
-    'Items that the broker must still supply, from all sources: one row for each item and market. An item may be in several sources, because the ' +
-    'service names it differently in each. A `bound`, `cancelled`, `declined` or `expired` bind request has no open items.',
+    'Items that the broker must still supply, from the sources in `source`: one row for each item and market. An item may be in several sources, ' +
+    'because the service names it differently in each. `requirement_items` has further ones, such as deferred items. A `bound`, `cancelled`, `declined` or `expired` bind request has no open items.',
   key: [],
   columns: {
     account: text('the account', { source: 'settings' }),

@@ -71,7 +71,8 @@ export const completeness = relation({
     failing_reads: int('how many of its three reads failed the last time'),
     reconciled_at: orNull(
       time(
-        'when a reconcile run (not a dry run) last found or made it, and its state, equal to the service, with nothing left or unreadable; ' +
+        'when a reconcile run (not a dry run) last found or made its records and its state (all reads in `freshness`) equal to the service, with ' +
+          'nothing left or unreadable; ' +
           'null: never',
       ),
     ),

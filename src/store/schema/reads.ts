@@ -17,7 +17,7 @@ export const freshness = relation({
         'as its oldest; optional parts of the requirements view: `rail` (lanes, quotes, source offers), `quote_history`, `assessment` ' +
         '(programs and their requirements). A part that no answer has shown has no row',
     ),
-    last_read_at: orNull(time('when it was last read to the end; null: never')),
+    last_read_at: orNull(time('when it was last read to the end, other than by a reconcile run; null: never')),
     last_changed_at: orNull(time('when a read last changed something')),
     last_full_read_at: orNull(time('when the feed was last re-read from the beginning; always null for state reads')),
   },

@@ -187,8 +187,8 @@ async function countNow(q: Query, account: string): Promise<Counted> {
 }
 
 /**
- * Takes the counts from the cached totals. Only submissions that were never read are counted now, because few exist,
- * except during the first import.
+ * Takes the counts from the cached totals, but counts the never-read submissions now. Few exist, except during the first
+ * import.
  */
 async function countKept(q: Query, account: string, kept: Totals | null): Promise<Counted> {
   const never = await countNeverRead(q, account, MOST_COUNTED)

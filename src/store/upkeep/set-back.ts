@@ -8,7 +8,7 @@ import { databaseNowMs, dbTime, greatest, least, timePlus } from '../engine/sql.
 const TASK = 'clock'
 /**
  * A lease that ends within this many ms stays unchanged, because it may have begun after the clock was set back. A
- * longer lease keeps at least this many ms.
+ * longer lease is shortened, but not below this.
  */
 const KEPT_LEASE_MS = 900_000
 

@@ -107,7 +107,7 @@ export function mayConnect(address: string, allowPrivate: boolean): boolean {
 }
 
 /**
- * Checks a host before DNS resolution. Refuses forbidden IP addresses, and `localhost` unless `allowPrivate`.
+ * Checks a host before DNS resolution. Refuses forbidden IP addresses. Also refuses `localhost`, if `allowPrivate` is false.
  * @param host from a URL; IPv6 with or without brackets.
  */
 export function mayName(host: string, allowPrivate: boolean): boolean {

@@ -189,11 +189,11 @@ describe.each(onSqlite)('doctor on $name', ({ name, open }) => {
     expect(wrong).toEqual([])
     expect(texts).toContain('the proxy at 127.0.0.1 is trusted to forward sender addresses')
     expect((await resultOf({}, { forwardedFor: '203.0.113.9' })).wrong).toEqual([
-      'a proxy at 127.0.0.1 forwards sender addresses, but is not trusted, so all count as one sender; set TRUST_PROXY=127.0.0.1',
+      'a proxy at 127.0.0.1 forwards sender addresses, but is not trusted, so all senders share one limit; set TRUST_PROXY=127.0.0.1',
     ])
     expect((await resultOf({ TRUST_PROXY: 'loopback' }, { forwardedFor: '127.0.0.1' })).wrong).toEqual([])
     expect((await resultOf({ TRUST_PROXY: '10.0.0.7' }, { forwardedFor: '203.0.113.9' })).wrong).toEqual([
-      'deliveries come from 127.0.0.1, which is not in TRUST_PROXY, so all count as one sender; set TRUST_PROXY=127.0.0.1',
+      'deliveries come from 127.0.0.1, which is not in TRUST_PROXY, so all senders share one limit; set TRUST_PROXY=127.0.0.1',
     ])
     expect((await resultOf({ TRUST_PROXY: 'loopback' }, { longest: 1 << 20 })).wrong).toEqual([
       expect.stringMatching(/^TRUST_PROXY is set, but a delivery from 127\.0\.0\.1 had no X-Forwarded-For; configure the proxy/),
