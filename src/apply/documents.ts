@@ -124,7 +124,7 @@ export function documentRows(
     offers: sources.offers.filter(isShown),
     policies: sources.policies.filter(isShown),
   }
-  // Ignores an id if an attachment, source offer, or policy names the same document. A row that is gone also counts.
+  // Ignores an id if an attachment, source offer, or policy names the same document, even if that row is gone.
   const all = documentsOf({ ...sources, ids: [] })
   const expected = documentsOf({ ...shown, ids: sources.ids.filter((id) => !all.has(id)) })
   const byKey = new Map(stored.map((row) => [row.document_key, row]))

@@ -208,7 +208,10 @@ export const isOwnSubjectKey = remembering((key) => isSubjectKey(key) && OWN_SUB
 /** True if a key describes the subject of its object, such as `help_text`. */
 const isAboutKey = remembering((key) => wordsOf(key).some((word) => ABOUT.has(word)))
 
-/** True if a key contains the value of its object's subject. */
+/**
+ * True if this key, such as `value`, holds what another key of the same object names. Example: the answer to the question
+ * in `question_key`.
+ */
 export const isValueKey = remembering((key) => {
   if (isAboutKey(key)) return false
   const words = wordsOf(key)

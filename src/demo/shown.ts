@@ -118,8 +118,8 @@ function shownDetails({ requirements: view, outstanding, workspace, sessions }: 
   const { facts, residual_pdf, ...own } = workspace
   const questions = new Map(sessions.map((one) => [String(one['session_id']), one['missing_required_questions_json']]))
   return {
-    // Rows of this table come from the requirements view. Only `missing_required_questions` comes from the read
-    // `sessions`, from the session with the same `session_id`.
+    // Rows of this table come from the requirements view. Only `missing_required_questions` comes from the
+    // answer to the read `sessions`: from the session with the same `session_id`.
     carrier_api_sessions: view.carrier_api_sessions.map((one) => {
       const text = questions.get(String(one['session_id']))
       return { ...one, missing_required_questions: typeof text === 'string' ? z.json().parse(JSON.parse(text)) : null }

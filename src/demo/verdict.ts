@@ -11,8 +11,8 @@ const NOT_REQUEST_FAULTS = new Set(['lose', 'duplicate', 'twin', 'reorder', 'del
 export function faultsText({ deliveries: d, requests, faults }: ServiceStats): string {
   const sum = (counts: Readonly<Record<string, number>>) => Object.values(counts).reduce((total, n) => total + n, 0)
   const ofRequests = Object.fromEntries(Object.entries(faults).filter(([kind]) => !NOT_REQUEST_FAULTS.has(kind)))
-  const deliveries = `${d.queued} deliveries: ${d.lost} lost, ${d.duplicated + d.twinned} sent twice, ${d.delayed + d.reordered} late`
-  return `Faults: ${deliveries}. ${sum(requests)} requests: ${sum(ofRequests)} failed.`
+  const deliveries = `of ${d.queued} deliveries, ${d.lost} lost, ${d.duplicated + d.twinned} sent twice, ${d.delayed + d.reordered} late`
+  return `Faults: ${deliveries}; of ${sum(requests)} requests, ${sum(ofRequests)} failed.`
 }
 
 export interface DemoResult {

@@ -412,7 +412,7 @@ test('a refresh token needs a key that encrypts it', () => {
   const login = destination(
     `{ type: login, credentials: { p: "\${PASSWORD}" }, request: { url: '"https://ams.test/l"' }, token: body.t, refresh: { url: '"https://ams.test/r"' }, refresh_token: body.r }`,
   )
-  const why = 'needs a key in PROTECT_KEYS: a refresh token is stored encrypted; set one, or set `auth.refresh: false`'
+  const why = 'needs a key in PROTECT_KEYS, because the refresh token is stored encrypted; set a key, or set `auth.refresh: false`'
   expect(problems(password(', refresh: true'))).toEqual([expect.stringContaining(`destinations[0].auth.refresh in CONFIG_FILE ${why}`)])
   expect(problems(login)).toEqual([expect.stringContaining(`destinations[0].auth.refresh_token in CONFIG_FILE ${why}`)])
   expect(problems(password(''))).toEqual([])

@@ -131,7 +131,7 @@ export const checkRefreshTokens = z.superRefine(({ protect, destinations }: AllS
     const key = auth?.type === 'login' ? 'refresh_token' : 'refresh'
     const value = field(auth, key)
     if (value === undefined || value === false) return
-    const message = 'needs a key in {protect.keys}: a refresh token is stored encrypted; set one, or set `auth.refresh: false`'
+    const message = 'needs a key in {protect.keys}, because the refresh token is stored encrypted; set a key, or set `auth.refresh: false`'
     context.addIssue({ code: 'custom', path: ['destinations', index, 'auth', key], message })
   })
 })

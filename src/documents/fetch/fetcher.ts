@@ -168,7 +168,7 @@ const STORAGE_PAUSE_MS = 60_000
 
 /** When to retry a failed document. */
 interface RetryPlan extends FetchSettlement {
-  /** Text to append to the error: whether the document is fetched again. Empty if the error itself says what to do. */
+  /** Appended to the error. Says whether the document is fetched again; empty if the error itself says what to do. */
   readonly next: string
 }
 

@@ -12,7 +12,8 @@ export const clockWatcher: Watcher = {
 /**
  * @returns the problem `clocks_disagree`. The level is `on` in these cases; see `judgeClocks`:
  * - A service's clock is within an hour of ours, but the database server's clock differs by an hour or more.
- * - No service's clock is within an hour of ours, and a known clock or a future record differs by a minute or more.
+ * - No service's clock is within an hour of ours, and a known clock differs from ours by a minute or more, or a record
+ *   is at least a minute in the future.
  * - No service reported its time, and our clock isn't trusted.
  *
  * `clock_skew` reports smaller differences from the clock of a service, per account.

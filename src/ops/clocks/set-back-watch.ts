@@ -4,7 +4,9 @@ import { repeat, type Service } from '../../base/service.ts'
 import type { Db } from '../../store/engine/db.ts'
 import { clockSetBackMs, moveTimesBack, recordClock } from '../../store/upkeep/set-back.ts'
 
-/** Interval in ms of comparing the database's clock with the time that was recorded at the previous comparison. */
+/**
+ * Interval in ms between checks. Each check compares the database's clock with the time recorded at the previous check.
+ */
 const CHECK_MS = 10_000
 /** Corrections of at most this many ms are ignored. Small corrections are normal, and lengthen waits only a little. */
 const SET_BACK_MS = 5_000

@@ -68,7 +68,7 @@ export function headlineOf({ name, account, destination, headline }: Problem): s
   if (headline !== undefined) return headline
   const title = isAlarm(name) ? alarms[name].title : null
   const what = title === null ? `${name}, an alarm of a newer release, is firing` : `${title.charAt(0).toLowerCase()}${title.slice(1)}`
-  return `${what}${destination !== '' ? ` for destination ${destination}` : account !== '' ? ` for account ${account}` : ''}`
+  return `${what}${destination !== '' ? ` (destination ${destination})` : account !== '' ? ` (account ${account})` : ''}`
 }
 
 /** A problem as lists show it. `kind` is the problem's name. */

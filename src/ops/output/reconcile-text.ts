@@ -29,7 +29,8 @@ function stateOf(run: ShownRun): string {
 export const runColumns: readonly Column<ShownRun>[] = [
   ...(['run_id', 'account', 'state', 'requested_at'] as const),
   ['done', (run) => `${run.submissions_done}/${run.submissions_total}`],
-  ['left', leftBy],
+  ['unresolved', leftBy],
+  ['requested by', (run) => requesterText(run.requested_by).replace(/^(?:by|from) (?:the )?/, '')],
   ['outcome', outcomeOfRun, 'below'],
 ]
 
@@ -37,7 +38,7 @@ function outcomeOfRun(run: ShownRun): string {
   const code = run.exit_code === null ? [] : [`exit code ${run.exit_code}`]
   const known = run.known > 0 ? [`${run.known} known`] : []
   const note = run.note === null ? [] : [run.note]
-  return [requesterText(run.requested_by), ...code, foundText(run), ...known, ...note].join('; ')
+  return [...code, foundText(run), ...known, ...note].join('; ')
 }
 
 function foundText(run: ShownRun): string {

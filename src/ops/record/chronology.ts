@@ -24,7 +24,7 @@ const NAMES = ['label', 'policy_number', 'name', 'display_name']
 
 /**
  * @returns a submission's events, messages, and changes, oldest first.
- * Omits changes of the first copy, except new bind requests with `requested_at`.
+ * Omits changes from the first read of the submission, except new bind requests with `requested_at`.
  * Omits changes of the table `lanes`, because events show them.
  */
 export function entriesOf(r: RecordData): Entry[] {

@@ -9,7 +9,7 @@ import { pluralize } from '../output/text.ts'
 
 /** Which submissions the mirror can have. Shown with every figure about completeness. */
 export const COMPLETENESS_SCOPE =
-  'The mirror has only submissions that a delivery, `track`, or a discovery path (`accounts[].discovery`) named. The service has no list of ' +
+  'The mirror has only submissions that were named by a delivery, by `track`, or by a discovery path (`accounts[].discovery`). The service has no list of ' +
   'submissions, so it may have others.'
 
 /** A row of the view `account_completeness`. */

@@ -115,8 +115,8 @@ function failed(error: unknown, result: TransportResult | null): Exclude<Reply<n
   // The queue answered 2xx, so it may have accepted some or all messages. The answer can't be read, so the
   // outcome is unknown.
   if (result.status < 300) return { failure: unclear(result, `the answer of the queue cannot be used: ${reasonOf(text)}`) }
-  // `Code` is the error code of the queue's older interface, which the queue sends in a header. Without this header,
-  // `name` has the error code.
+  // `Code` is the error code of the queue's older interface. The queue sends it in a header. Without the header, `name`
+  // has the error code.
   const { name = '', Code: code = name } = error as { readonly name?: string; readonly Code?: string }
   return { code, answer: { ...result, reason: reasonOf(`${code}: ${text}`) } }
 }

@@ -58,7 +58,7 @@ const MARK_BATCH = 100
  * 1. Reads its state, then both feeds from the beginning.
  * 2. Compares the answers with the mirror. If both agree, the mirror stays unchanged.
  * 3. Repairs state first, then records, because the rail decides the current state of lanes. State that differs is
- *    read a second time, with a read number, before its repair.
+ *    read a second time before its repair.
  * 4. Before changing or clearing a stored value, or marking a record as gone, reads the feed a second time. Both
  *    full re-reads must agree.
  * A dry run takes the same steps, but only reports.

@@ -81,7 +81,7 @@ export async function claimDeliveries(db: Db, limit: number, leaseMs: number): P
     return claimedDeliveries.claim(tx, leaseToken, withinBytes, { leaseMs, returning })
   }
   const claims = await db.write('inbox-claim', claim, { relaxedDurability: true })
-  // The column `body` may be null, because retention and purges empty bodies of processed deliveries.
+  // `body` is null if retention or a purge removed the body of a processed delivery.
   return claims.map((claim) => ({ ...claim, body: claim.body ?? Buffer.alloc(0) })).sort((a, b) => a.inboxId - b.inboxId)
 }
 

@@ -108,8 +108,8 @@ function recordOf({ account, entity, submission_id, record_id }: RecordKey): str
 }
 
 /**
- * Once a feed or state read of a submission has this many stored items, further items aren't stored. Without a limit,
- * an item that differs in each answer could fill the disk.
+ * If a feed or state read of a submission has this many stored unreadable items, further items aren't stored. Without a
+ * limit, an item that differs in each answer could fill the disk.
  */
 const MOST_UNREADABLE = 1_000
 

@@ -7,7 +7,7 @@ export interface OpenWorkFilter {
   readonly submissionId?: string | undefined
 }
 
-/** Position in a list: after the first `skip` items of the submission. */
+/** Where a page begins: after the first `skip` items of this submission. */
 export interface OpenWorkPlace {
   readonly account: string
   readonly submissionId: string

@@ -385,7 +385,7 @@ describe.each(onSqlite)('the watch on $name', (database) => {
     expect(await rig.look()).toEqual(['destination_stopped', 'push_dead', 'push_unknown'])
     expect((await rig.alarm('push_dead'))?.text).toMatch(/^1 change for destination ams is dead-lettered/)
     expect((await rig.alarm('push_unknown'))?.text).toMatch(
-      /^2 changes for destination ams have an unknown outcome; look for each in the AMS; .*`submission-mirror outbox list/,
+      /^2 changes for destination ams have an unknown outcome; look for each in the AMS, then skip or retry it; .*`submission-mirror outbox list/,
     )
     expect((await rig.alarm('destination_stopped'))?.text).toMatch(
       /^destination ams is suspended: answered 410; sending stops until you resume it; fix the reason, then `submission-mirror destination resume ams`$/,

@@ -11,7 +11,7 @@ describe.each(onSqlite)('completeness on $name', (database) => {
     await rig.ask('POST', '/submissions/track', { body: { ids } })
     const sums = await rig.ask<Page & { scope: string }>('GET', '/completeness')
     expect(sums.json).toMatchObject({ items: [{ account: 'default', submissions: 3, never_read: 3, reconciled: 0 }], next_cursor: null })
-    expect(sums.json.scope).toMatch(/^The mirror has only submissions that a delivery, `track`, or a discovery path/)
+    expect(sums.json.scope).toMatch(/^The mirror has only submissions that were named by a delivery, by `track`, or by a discovery path/)
     const [row] = await rig.db.read.all(sql`select * from account_completeness`)
     expect(Object.keys(sums.json.items[0] ?? {}).sort()).toEqual(Object.keys(row as object).sort())
     const list = async (query = '') => (await rig.ask<Page>('GET', `/accounts/default/completeness${query}`)).json

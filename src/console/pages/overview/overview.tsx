@@ -129,7 +129,7 @@ function Figures({ overview }: { readonly overview: Shown }) {
           {oldestUnsent ? (
             <WordAndAge word="oldest" at={oldestUnsent} />
           ) : stuck.length > 0 ? (
-            `${count(stuck.reduce((sum, [n]) => sum + n, 0))} to resolve`
+            `${count(stuck.reduce((sum, [n]) => sum + n, 0))} blocked`
           ) : (
             'none'
           )}

@@ -26,7 +26,7 @@ count (most times). Example: [{"kind": "status", "status": 429, "retryAfterSecon
   of documents    pdf_unavailable
   of checkpoints  application_busy
   of deliveries   lose, duplicate, twin (the same under two ids), reorder (ms), delay (ms)
-  of all          clock_skew (ms, negative when behind)
+  of everything   clock_skew (ms, negative when behind)
 
 While it runs, its root page shows its data. Control it with JSON below /_sandbox:
   GET  /overview, /stats, /variants, /faults, /submissions?account=, /truth?account=&submission= (what the service shows now)
@@ -36,7 +36,7 @@ While it runs, its root page shows its data. Control it with JSON below /_sandbo
   GET  /devices  lists the codes that wait for approval
   GET  /authorize-as?email=&QUERY approves the request with this query of /oauth/authorize, and redirects with the
                  code; without QUERY, approves the latest request; &deny=1 denies it
-  POST /programmatic-access {"account", "scopes": [...]}: what connected apps may be granted at most
+  POST /programmatic-access {"account", "scopes": [...]} limits the scopes that connected apps may be granted
   GET  /apps?account=, DELETE /apps/ID?account=: connected apps with their sessions
   POST /portal-session {"email"} gives the token of a session in the broker portal
   GET  /deliveries?account=&submission=&limit= (newest first, with outcomes)
