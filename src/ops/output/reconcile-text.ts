@@ -4,7 +4,7 @@ import type { RunRow } from '../../store/reconcile/runs.ts'
 import { findingKinds } from '../../store/schema/reconcile.ts'
 import type { Column } from './columns.ts'
 import { pluralize, printableLine, shortTime } from './text.ts'
-import { requesterText } from './words.ts'
+import { requesterOf } from './words.ts'
 
 type ShownRun = Omit<RunRow, 'options'>
 
@@ -29,8 +29,8 @@ function stateOf(run: ShownRun): string {
 export const runColumns: readonly Column<ShownRun>[] = [
   ...(['run_id', 'account', 'state', 'requested_at'] as const),
   ['done', (run) => `${run.submissions_done}/${run.submissions_total}`],
-  ['unresolved', leftBy],
-  ['requested by', (run) => requesterText(run.requested_by).replace(/^(?:by|from) (?:the )?/, '')],
+  ['unresolved', unresolvedOf],
+  ['requested by', (run) => requesterOf(run.requested_by)],
   ['outcome', outcomeOfRun, 'below'],
 ]
 
@@ -43,10 +43,10 @@ function outcomeOfRun(run: ShownRun): string {
 
 function foundText(run: ShownRun): string {
   const found = findingKinds.filter((kind) => run[kind] > 0).map((kind) => `${run[kind]} ${kind}`)
-  return found.length === 0 ? 'no findings' : `found: ${found.join(', ')}; ${run.repaired} repaired, ${leftBy(run)} left`
+  return found.length === 0 ? 'no findings' : `found: ${found.join(', ')}; ${run.repaired} repaired, ${unresolvedOf(run)} unresolved`
 }
 
-function leftBy(run: ShownRun): number {
+function unresolvedOf(run: ShownRun): number {
   return findingKinds.reduce((sum, kind) => sum + run[kind], 0) - run.repaired
 }
 
@@ -66,5 +66,5 @@ function whatOf(one: Finding): string | null {
 
 function outcomeOf(one: Finding): string {
   if (one.known) return 'known'
-  return one.repaired_at === null ? 'left' : 'repaired'
+  return one.repaired_at === null ? 'unresolved' : 'repaired'
 }

@@ -103,10 +103,15 @@ export function headOf(name: string): string {
   return `${word.charAt(0).toUpperCase()}${word.slice(1)}`
 }
 
-/** @returns a text about who requested a run. @param by `command`, `cron`, or `admin:` and a token's name. */
+/** @returns who requested a run. @param by `command`, `cron`, or `admin:` and a token's name. */
+export function requesterOf(by: string): string {
+  return { command: 'command line', cron: 'schedule' }[by] ?? by.replace(/^admin:/, '')
+}
+
+/** Like `requesterOf`, as part of a sentence. */
 export function requesterText(by: string): string {
-  if (by === 'command') return 'from the command line'
-  return by === 'cron' ? 'by the schedule' : `by ${by.replace(/^admin:/, '')}`
+  if (by === 'command') return `from the ${requesterOf(by)}`
+  return by === 'cron' ? `by the ${requesterOf(by)}` : `by ${requesterOf(by)}`
 }
 
 /** Counts of a verification of delivered changes. */

@@ -191,7 +191,8 @@ export async function backOffDestination(db: Db, name: string, restMs: number, f
 
 /**
  * Sets `failures` of a destination to 0, because the destination answers again. Replaces the backoff that ends at
- * `until` with one of `restMs`. Keeps a backoff with another end, because another process set it. Doesn't change a suspended destination.
+ * `until` with one of `restMs`. Keeps a backoff with another end, because another process set it. Doesn't change a
+ * suspended destination.
  * @param until the end of the backoff, from `backOffDestination`; null if there was none.
  * @param restMs length of the next backoff; 0 for none.
  */

@@ -24,7 +24,10 @@ interface WaitingTimes {
   readonly where?: string
 }
 
-/** All columns with a time before which work doesn't start. A test compares this list with the columns of both databases. */
+/**
+ * All columns with a time before which work doesn't start. A test compares this list with the columns of both
+ * databases.
+ */
 export const waitingTimes: readonly WaitingTimes[] = [
   { table: 'sync_inbox', due: 'available_at', where: "state = 'ready'" },
   { table: 'sync_reads', due: 'due_at', others: ['full_read_due_at', 'active_at'], key: ['account', 'submission_id', 'id', 'read'] },

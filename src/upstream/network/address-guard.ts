@@ -107,7 +107,8 @@ export function mayConnect(address: string, allowPrivate: boolean): boolean {
 }
 
 /**
- * Checks a host before DNS resolution. Refuses forbidden IP addresses. Also refuses `localhost`, if `allowPrivate` is false.
+ * Checks a host before DNS resolution. Refuses forbidden IP addresses. Also refuses `localhost`, if `allowPrivate` is
+ * false.
  * @param host from a URL; IPv6 with or without brackets.
  */
 export function mayName(host: string, allowPrivate: boolean): boolean {

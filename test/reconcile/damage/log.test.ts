@@ -28,7 +28,7 @@ describe.each(onSqlite)('a change log with deleted rows, on $name', (database) =
     const dry = await rig.reconcile('--dry-run')
     expect({ code: dry.code, found: findingTexts(dry.findings) }).toEqual({ code: 3, found })
     expect(dry.run).toMatchObject({ lost: 3, missing: 0, different: 0, absent: 0, repaired: 0, known: 0 })
-    expect(dry.out).toContain('found: 3 lost; 0 repaired, 3 left')
+    expect(dry.out).toContain('found: 3 lost; 0 repaired, 3 unresolved')
     expect(dry.out).toContain('changes 7 to 9 are no longer in the change log')
     await rig.damage('delete from changes where seq = 12')
     const again = await rig.reconcile('--dry-run')
